@@ -1,5 +1,5 @@
-//! Lets binaries linked here find libtorch without `LD_LIBRARY_PATH`; the path comes from the build script of `net`. Tells a
-//! release the commit that it is built from.
+//! Lets binaries linked here find libtorch without `LD_LIBRARY_PATH`; the path comes from the build script of `net`.
+//! Tells a release the commit that it is built from.
 
 use std::env;
 use std::process::Command;

@@ -13,8 +13,8 @@ fn main() {
 #[cfg(feature = "torch")]
 fn with_libtorch() {
     let lib = std::env::var("DEP_TCH_LIBTORCH_LIB").expect("torch-sys says where libtorch lies");
-    // First the libtorch carried with the binary, if there is one: a whole `libtorch` folder next to it, as in an image. Then the
-    // one it was linked against.
+    // First the libtorch carried with the binary, if there is one: a whole `libtorch` folder next to it, as in an
+    // image. Then the one it was linked against.
     let rpath = format!("$ORIGIN/libtorch/lib:{lib}");
     println!("cargo::metadata=RPATH={rpath}");
     // The tests, examples and benches of this crate.

@@ -1,5 +1,5 @@
-//! Lets binaries linked here find libtorch without `LD_LIBRARY_PATH`: the build script of the crates above `net`, whose own
-//! build script has the path.
+//! Lets binaries linked here find libtorch without `LD_LIBRARY_PATH`: the build script of the crates above `net`, whose
+//! own build script has the path.
 
 fn main() {
     println!("cargo::rerun-if-env-changed=DEP_TENGEN_NET_RPATH");

@@ -90,8 +90,8 @@ impl Arena {
         &self.resources.engines
     }
 
-    /// The numbers of the first `wanted` games of two players that were not played. They may be more than are wanted less
-    /// those that were played, since these may be of a longer match that was interrupted, and have later openings.
+    /// The numbers of the first `wanted` games of two players that were not played. They may be more than are wanted
+    /// less those that were played, since these may be of a longer match that was interrupted, and have later openings.
     ///
     /// # Errors
     /// The store cannot be read.

@@ -27,8 +27,8 @@ use table::TableArgs;
 
 /// Play matches between models of a run and rate them by all stored results.
 ///
-/// Each opening is played with both colours, with the search settings of each model. Results are stored as games finish.
-/// Re-running the command resumes.
+/// Each opening is played with both colours, with the search settings of each model. Results are stored as games
+/// finish. Re-running the command resumes.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes(), subcommand_negates_reqs = true)]
 #[command(group(ArgGroup::new("match").required(true)))]
@@ -64,7 +64,8 @@ enum Command {
     Unretire(retire::UnretireArgs),
     /// Delete the weights of all retired models permanently
     ///
-    /// Metadata, games and results are kept, and so are weights of champions and of models that training may continue from.
+    /// Metadata, games and results are kept, and so are weights of champions and of models that training may continue
+    /// from.
     DeleteRetiredWeights,
 }
 

@@ -26,10 +26,10 @@ pub(crate) struct Comparison {
     pub verdict: Verdict,
 }
 
-/// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games. A batch
-/// without a result ends the test without a verdict, where the match does not fail. Games of earlier matches count. The
-/// test is evaluated when a batch is over, all of its games included, so that short games do not count for more; one that was
-/// interrupted is played to its end first.
+/// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games.
+/// A batch without a result ends the test without a verdict, where the match does not fail. Games of earlier matches
+/// count. The test is evaluated when a batch is over, all of its games included, so that short games do not count for
+/// more; one that was interrupted is played to its end first.
 pub(crate) struct SequentialTest {
     players: [PlayerId; 2],
     test: Sprt,
@@ -92,8 +92,8 @@ impl SequentialTest {
         Ok(if has_results || session.stop.requested() { Step::Worked } else { Step::Finished })
     }
 
-    /// Plays the rest of a batch that was interrupted, once; returns whether there was one. The games of it that are over are
-    /// the short ones, which end in a resignation more often than the others.
+    /// Plays the rest of a batch that was interrupted, once; returns whether there was one. The games of it that are
+    /// over are the short ones, which end in a resignation more often than the others.
     fn complete_batch(&mut self, session: &mut Session<'_>) -> Result<bool, EvaluatorError> {
         if std::mem::replace(&mut self.resumed, true) {
             return Ok(false);

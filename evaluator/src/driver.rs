@@ -130,8 +130,8 @@ impl Session<'_> {
         (self.report)(event);
     }
 
-    /// Lets two players meet until they have played so many games against each other, those of earlier matches included,
-    /// so that a match that was interrupted can be repeated.
+    /// Lets two players meet until they have played so many games against each other, those of earlier matches
+    /// included, so that a match that was interrupted can be repeated.
     pub(crate) fn play(&mut self, players: [&PlayerId; 2], wanted: u64) -> Result<(), EvaluatorError> {
         let missing = self.arena.missing(players, wanted)?;
         let report = &mut *self.report;

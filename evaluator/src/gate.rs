@@ -9,8 +9,8 @@ use crate::comparison::SequentialTest;
 use crate::driver::{Schedule, Session};
 use crate::{Arena, EvaluatorError, RatedRun};
 
-/// Tests whether a model of the run is stronger than the champion, and makes it the champion if it is. Without a verdict after so
-/// many games it is not. Self-play uses the newest model whatever the verdict.
+/// Tests whether a model of the run is stronger than the champion, and makes it the champion if it is. Without a
+/// verdict after so many games it is not. Self-play uses the newest model whatever the verdict.
 pub(crate) struct Gate {
     candidate: u32,
     champion: PlayerId,

@@ -9,8 +9,8 @@ use ratings::{PairResults, Ratings};
 use crate::table::compared;
 use crate::{EvaluatorError, RatedRun};
 
-/// Elo between neighbours on the ladder above which a model between them takes part. The stronger wins 91 % of the games at this
-/// difference, and a game has a third of the information of one between equals
+/// Elo between neighbours on the ladder above which a model between them takes part. The stronger wins 91 % of the
+/// games at this difference, and a game has a third of the information of one between equals
 /// (`experiments/0060-bridges-in-final-pairs`).
 const TOO_FAR: f64 = 400.0;
 
@@ -67,8 +67,8 @@ impl Ladder {
         by_age(&self.ages).into_iter().map(|player| above[player].margin()).fold(0.0, f64::max)
     }
 
-    /// The model nearest to the middle between the two neighbours that are farthest apart, and the older of the two, if games
-    /// between them tell too little. `unpaired` models take no part.
+    /// The model nearest to the middle between the two neighbours that are farthest apart, and the older of the two, if
+    /// games between them tell too little. `unpaired` models take no part.
     pub(crate) fn bridge(&self, unpaired: &BTreeSet<u32>) -> Option<(u32, u32)> {
         let by_age = by_age(&self.ages);
         let gaps = by_age.iter().zip(by_age.iter().skip(1)).filter_map(|(&older, &younger)| {

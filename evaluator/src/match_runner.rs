@@ -23,16 +23,17 @@ use crate::EvaluatorError;
 use crate::player::Player;
 use crate::retries::{Failure, Retries, TRIES, VoidStreak};
 
-/// Poll interval of the waiting thread. A result waits at most this long for others to share its file with, so that a process
-/// that is killed loses hardly more than the games in progress.
+/// Poll interval of the waiting thread. A result waits at most this long for others to share its file with, so that a
+/// process that is killed loses hardly more than the games in progress.
 const BEAT: Duration = Duration::from_millis(200);
 
-/// Maximum games of a thread where each has a process of a program: while some wait for it, the others have positions for a
-/// batch.
+/// Maximum games of a thread where each has a process of a program: while some wait for it, the others have positions
+/// for a batch.
 const PROCESSES: usize = 4;
 
 /// Games between two players, by their numbers in the series of the pair: 2k and 2k + 1 share an opening and swap the
-/// colours. A game is a function of the players, the configuration and its number; with a network on a GPU it may differ.
+/// colours. A game is a function of the players, the configuration and its number; with a network on a GPU it may
+/// differ.
 pub(crate) struct MatchRunner<'a> {
     /// The run that the games belong to.
     pub run: &'a Run,
@@ -91,8 +92,8 @@ impl MatchProgress {
 impl MatchRunner<'_> {
     /// Plays the games and publishes their results as they come, until all are played or `stop` is requested.
     ///
-    /// A void game is replayed, at most twice: a crash of an engine is no win of its opponent. `watch` gets the progress
-    /// several times a second.
+    /// A void game is replayed, at most twice: a crash of an engine is no win of its opponent. `watch` gets the
+    /// progress several times a second.
     ///
     /// # Errors
     /// A network fails, the store refuses the results, more consecutive games are void than are in progress at once, or
@@ -100,7 +101,8 @@ impl MatchRunner<'_> {
     pub(crate) fn play(&self, stop: &Stop, watch: &mut dyn FnMut(MatchProgress)) -> Result<Played, EvaluatorError> {
         let stats = Arc::new(EvaluatorStats::default());
         let (threads, slots) = self.threads_and_slots();
-        // Set where the store refuses results, which games in progress would have, too, and where games are void anyway.
+        // Set where the store refuses results, which games in progress would have, too, and where games are void
+        // anyway.
         let leave = AtomicBool::new(false);
         let mut streak = VoidStreak::new(self.games.len().min(threads * slots), self.has_results);
         let played = thread::scope(|scope| {
@@ -274,8 +276,9 @@ impl MatchRunner<'_> {
     }
 }
 
-/// Threads of those that are there, and the games of each, for so many processes of a program. A GPU has larger batches with
-/// few threads that have several games each; on CPUs each thread evaluates, so that there are as many as there can be.
+/// Threads of those that are there, and the games of each, for so many processes of a program. A GPU has larger batches
+/// with few threads that have several games each; on CPUs each thread evaluates, so that there are as many as there can
+/// be.
 fn share_processes(processes: usize, threads: usize, slots: usize, gpu: bool) -> (usize, usize) {
     let slots = slots.min(PROCESSES).min(processes);
     if gpu {

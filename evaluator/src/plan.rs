@@ -183,8 +183,8 @@ fn pair(rated: &RatedRun, one: u32, other: u32) -> [PlayerId; 2] {
     [one, other].map(|number| rated.numbered(number).into())
 }
 
-/// The pair of a turn: the one that was chosen before, or a new one; `None` where there are not two models, or all that was
-/// asked is known.
+/// The pair of a turn: the one that was chosen before, or a new one; `None` where there are not two models, or all that
+/// was asked is known.
 fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> Result<Option<Planned>, EvaluatorError> {
     if let Some(known) = rated.run().pairings().get(newest, turn)? {
         return Ok(Some(known));

@@ -73,7 +73,8 @@ impl Player {
         }
     }
 
-    /// The player as a side of a match, where its model, if it has one, is the one at this index of the list of [`play::run`].
+    /// The player as a side of a match, where its model, if it has one, is the one at this index of the list of
+    /// [`play::run`].
     pub(crate) fn side(&self, model: usize) -> Side {
         let by = match &self.kind {
             Kind::Model(searcher) => By::Model { model, settings: searcher.settings(), budget: searcher.budget() },

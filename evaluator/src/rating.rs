@@ -107,8 +107,8 @@ impl RatedRun {
         Ok(paired.map(|number| self.run.name().model(number)).collect())
     }
 
-    /// The models that a new one meets, nearest first: of the models that are measured (`evaluate.every`), those at Fibonacci's
-    /// distances before it that exist and play matches, and `random` where the run is not so old.
+    /// The models that a new one meets, nearest first: of the models that are measured (`evaluate.every`), those at
+    /// Fibonacci's distances before it that exist and play matches, and `random` where the run is not so old.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -123,7 +123,8 @@ impl RatedRun {
         Ok(known.map(|at| if at == 0 { ModelId::Random } else { run.model(at) }).collect())
     }
 
-    /// The models that tables, reports, pairings and promotion tests leave out: the retired ones, unless they are included.
+    /// The models that tables, reports, pairings and promotion tests leave out: the retired ones, unless they are
+    /// included.
     pub(crate) fn hidden(&self) -> Result<BTreeSet<u32>, EvaluatorError> {
         if self.including_retired { Ok(BTreeSet::new()) } else { Ok(self.run.retirements().retired()?) }
     }
@@ -198,8 +199,8 @@ impl RatedRun {
         Ok(table)
     }
 
-    /// As [`RatedRun::rate`], for commands that show a run, which may be one that others may only read: the ratings are then not
-    /// published.
+    /// As [`RatedRun::rate`], for commands that show a run, which may be one that others may only read: the ratings are
+    /// then not published.
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
@@ -213,15 +214,15 @@ impl RatedRun {
         }
     }
 
-    /// Rates every player with results, in the matches of other runs too, on the scale of some whose ratings are known. That is
-    /// not published: the stored ratings of a run are on one scale for ever.
+    /// Rates every player with results, in the matches of other runs too, on the scale of some whose ratings are known.
+    /// That is not published: the stored ratings of a run are on one scale for ever.
     ///
-    /// Runs are tied by players who have played in both, such as engines. On another size of board, the same engine is another
-    /// player. Games that two runs of one seed have both played count once.
+    /// Runs are tied by players who have played in both, such as engines. On another size of board, the same engine is
+    /// another player. Games that two runs of one seed have both played count once.
     ///
     /// # Errors
-    /// A run does not exist or plays on another size of board, the store cannot be used, an anchor has not played, or the
-    /// results cannot be rated.
+    /// A run does not exist or plays on another size of board, the store cannot be used, an anchor has not played, or
+    /// the results cannot be rated.
     pub(crate) fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
         let mut runs = vec![(self.config.clone(), self.run.matches().all()?)];
         for name in others {
@@ -291,9 +292,9 @@ fn keys_of_play(one: &RunConfig, other: &RunConfig) -> Vec<String> {
     one.differences(other).into_iter().map(|difference| difference.key).filter(|key| decides(key)).collect()
 }
 
-/// Drops the games of a run that an earlier one has, too. Their ids differ with the digests of the configurations, and the
-/// games with the seed, the openings and the keys of play alone. Engines do not search, and published models search as their
-/// own run says.
+/// Drops the games of a run that an earlier one has, too. Their ids differ with the digests of the configurations, and
+/// the games with the seed, the openings and the keys of play alone. Engines do not search, and published models search
+/// as their own run says.
 fn drop_same_games(
     games: &mut Vec<GameSummary>,
     config: &RunConfig,
@@ -332,7 +333,8 @@ fn series_and_number(game: &GameSummary) -> (&str, &str, u64) {
     (&game.black, &game.white, game.index)
 }
 
-/// Of the models that are measured, those at distances 1, 2, 3, 5, 8, … before one; 0 is `random`. The others have no games.
+/// Of the models that are measured, those at distances 1, 2, 3, 5, 8, … before one; 0 is `random`. The others have no
+/// games.
 fn measured_before(number: u32, every: u32) -> impl Iterator<Item = u32> {
     let before = number.div_ceil(every);
     pairing::fibonacci().map_while(move |distance| before.checked_sub(distance)).map(move |nth| nth * every)

@@ -1,8 +1,8 @@
 //! Everything that is known of a run, as one page for a browser.
 //!
 //! The cast: [`gather`] reads the store into a [`Report`]; [`page`] puts it together from the parts that the web
-//! application is made of (crates `facts` and `page`). The page needs nothing from elsewhere, and shows no number that is
-//! not among its facts as JSON.
+//! application is made of (crates `facts` and `page`). The page needs nothing from elsewhere, and shows no number that
+//! is not among its facts as JSON.
 
 mod contents;
 mod games;

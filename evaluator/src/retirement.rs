@@ -43,9 +43,9 @@ pub struct Deletion {
 }
 
 impl RatedRun {
-    /// Retires the models of the run that are, with 97.5 %, more than `bound` Elo behind its best: they are hidden from then on.
-    /// Never the newest, a champion, one that was brought back, or one with fewer than 16 games. Those that were retired before
-    /// are not in the result.
+    /// Retires the models of the run that are, with 97.5 %, more than `bound` Elo behind its best: they are hidden from
+    /// then on. Never the newest, a champion, one that was brought back, or one with fewer than 16 games. Those that
+    /// were retired before are not in the result.
     ///
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.
@@ -112,8 +112,8 @@ impl RatedRun {
         Ok(self.run().retirements().reinstate(number, &ByName { retired: false, by: "name" })?)
     }
 
-    /// Deletes the weights of the retired models, except those that something still needs: champions, the newest model, the
-    /// models of the stored checkpoints, and the parents of these. Metadata, games and results are kept.
+    /// Deletes the weights of the retired models, except those that something still needs: champions, the newest model,
+    /// the models of the stored checkpoints, and the parents of these. Metadata, games and results are kept.
     ///
     /// # Errors
     /// The store cannot be used.

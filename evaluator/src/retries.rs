@@ -34,8 +34,8 @@ impl VoidStreak {
         }
     }
 
-    /// A game was void. The retries of a match come last, where none of the other games interrupts them: once a game has
-    /// counted, a game that was void before says nothing of the next ones.
+    /// A game was void. The retries of a match come last, where none of the other games interrupts them: once a game
+    /// has counted, a game that was void before says nothing of the next ones.
     pub(crate) fn void(&mut self, failure: &Failure) {
         if failure.times == 1 || !self.has_results {
             self.in_a_row += 1;
@@ -48,8 +48,8 @@ impl VoidStreak {
         self.in_a_row >= self.limit
     }
 
-    /// How many games in a row were void, and why, where the match is hopeless or the players are still without results: a
-    /// script would take them for players who have met.
+    /// How many games in a row were void, and why, where the match is hopeless or the players are still without
+    /// results: a script would take them for players who have met.
     pub(crate) fn failure(self) -> Option<(usize, String)> {
         let games = self.in_a_row;
         let has_failed = self.is_hopeless() || !self.has_results;

@@ -110,8 +110,8 @@ impl Uncertain {
         Uncertain { objective, left: pairs, when_idle, waiting: None }
     }
 
-    /// Whether the run may have two players by now. Polls for the next model, and every few polls for all players, since
-    /// engines may have played in the meantime.
+    /// Whether the run may have two players by now. Polls for the next model, and every few polls for all players,
+    /// since engines may have played in the meantime.
     fn may_pair(&mut self, rated: &RatedRun) -> Result<bool, EvaluatorError> {
         let Some((next, looks)) = &mut self.waiting else { return Ok(true) };
         *looks += 1;

@@ -59,8 +59,8 @@ impl RatedModel {
 
 impl Table {
     /// `ages` are model numbers: the newest model is the one with the highest, the first that with the lowest. Players
-    /// without a number have no age. Players that are `hidden`, by their place in the results, are rated and stored, and not
-    /// shown.
+    /// without a number have no age. Players that are `hidden`, by their place in the results, are rated and stored,
+    /// and not shown.
     ///
     /// # Panics
     /// When the ratings are not those of the results, or there is not one age for each player.
@@ -144,7 +144,8 @@ impl Table {
     }
 }
 
-/// Whether a player won or lost every game: the results then bound its rating on one side only, and its error is the prior's.
+/// Whether a player won or lost every game: the results then bound its rating on one side only, and its error is the
+/// prior's.
 fn is_perfect(row: &RatingRow) -> bool {
     row.games > 0 && (row.points == 0.0 || row.points == f64::from(row.games))
 }
@@ -267,7 +268,8 @@ note: each group won every game against the next, so only the prior bounds the g
         assert!(rated.rating.error < 0.7 * ratings.rating(2).error, "{rated:?}");
     }
 
-    /// There is no other model: its error is against `random`, and not against a model or an engine that has not played.
+    /// There is no other model: its error is against `random`, and not against a model or an engine that has not
+    /// played.
     #[test]
     fn only_model_with_games_has_an_error_against_players_with_games() {
         let mut results = PairResults::new(["random", "run-1", "run-2", "GnuGo-10"]);

@@ -1,5 +1,5 @@
-//! What operators and servers write: configurations of a run, files of engines, names of models, players and files, and responses
-//! of buckets.
+//! What operators and servers write: configurations of a run, files of engines, names of models, players and files, and
+//! responses of buckets.
 #![no_main]
 
 use config::{ModelId, ModelRef, PlayerRef, RunConfig, RunName};

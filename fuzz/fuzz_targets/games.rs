@@ -1,5 +1,5 @@
-//! Parquet files of games: finished ones, games in progress, and archives of files. Whole records, and the columns that pages,
-//! ratings and thresholds read.
+//! Parquet files of games: finished ones, games in progress, and archives of files. Whole records, and the columns that
+//! pages, ratings and thresholds read.
 #![no_main]
 
 #[path = "../scratch.rs"]

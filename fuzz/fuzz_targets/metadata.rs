@@ -1,5 +1,5 @@
-//! TOML of a run: metadata of models, manifests of shards and checkpoints, thresholds, pairings, marks of pruned games, claims,
-//! leases, other programs and the stored configuration.
+//! TOML of a run: metadata of models, manifests of shards and checkpoints, thresholds, pairings, marks of pruned games,
+//! claims, leases, other programs and the stored configuration.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 /// The transport and the client measure the time of a call, too, and begin a bit earlier.
 const TOLERANCE: Duration = Duration::from_millis(20);
 
-/// The arrival of a message. It is made once, so that a batch is of use equally long while it is loaded and while it is queued.
+/// The arrival of a message. It is made once, so that a batch is of use equally long while it is loaded and while it is
+/// queued.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) at: Instant,

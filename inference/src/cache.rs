@@ -24,8 +24,8 @@ use crate::queue::NetworkId;
 use memory::{Memory, Ready, Turns, Unready};
 use names::{AWAY, Checks, Names};
 
-/// Models that are read and made ready at the same time. A store that hangs holds up this many of them before it holds up
-/// others.
+/// Models that are read and made ready at the same time. A store that hangs holds up this many of them before it holds
+/// up others.
 const LOADS: usize = 8;
 /// How long a failure is the response to all requests for the same model, before the store is read again.
 const FAILED: Duration = Duration::from_secs(1);
@@ -170,7 +170,8 @@ impl Cache {
         loaded.map_err(Refusal::from)
     }
 
-    /// The network in memory that a name meant when it was checked last, unless the store has another model under it now.
+    /// The network in memory that a name meant when it was checked last, unless the store has another model under it
+    /// now.
     async fn unchanged(self: &Arc<Self>, key: &ModelKey) -> Option<Arc<Network>> {
         let serves = |state: &State| state.names.last(key).is_some_and(|digest| state.memory.has(digest));
         if key.digest.is_some() || !serves(&self.lock()) {
@@ -187,7 +188,8 @@ impl Cache {
         state.memory.for_batch(digest, now)?.ok()
     }
 
-    /// Forgets what a name meant if the store has another model under it. While the store cannot be read it means the same.
+    /// Forgets what a name meant if the store has another model under it. While the store cannot be read it means the
+    /// same.
     fn check(&self, key: &ModelKey) {
         let Ok(_turn) = self.loading.try_acquire() else { return };
         let Ok(Some(stored)) = self.provider.digest(&key.run, key.number) else { return };
@@ -315,7 +317,8 @@ enum Reserved<'a> {
 struct Opening<'a> {
     cache: &'a Cache,
     digest: Digest,
-    /// The models that made space. They are served again if this one cannot be read, since they might not be readable either.
+    /// The models that made space. They are served again if this one cannot be read, since they might not be readable
+    /// either.
     evicted: Vec<(Digest, Ready)>,
 }
 

@@ -38,8 +38,8 @@ const MOST_MIB: u64 = 1 << 24;
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {
-    /// Address for clients: HOST:PORT, or unix:/path for a socket of this user alone. Other addresses than loopback need
-    /// --tls-cert, --tls-key, and --client-ca or --token-file
+    /// Address for clients: HOST:PORT, or unix:/path for a socket of this user alone. Other addresses than loopback
+    /// need --tls-cert, --tls-key, and --client-ca or --token-file
     #[arg(long, env = "TENGEN_LISTEN", default_value = "127.0.0.1:9470", value_name = "ADDRESS")]
     listen: Listen,
     /// Certificate of the server, PEM [default: none]

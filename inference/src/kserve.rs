@@ -1,8 +1,8 @@
 //! The Open Inference Protocol (KServe, version 2), for clients of other projects.
 //!
-//! A model is named as everywhere in Tengen (`v15-330`). It takes one input: `planes`, UINT8 of [n, planes, side, side], or
-//! `packed`, UINT8 of [n, bytes], the bits and then the scalars of each position. It gives `policy`, FP32 of [n, moves], pass
-//! last, and `value`, FP32 of [n], for the side to move.
+//! A model is named as everywhere in Tengen (`v15-330`). It takes one input: `planes`, UINT8 of [n, planes, side,
+//! side], or `packed`, UINT8 of [n, bytes], the bits and then the scalars of each position. It gives `policy`, FP32 of
+//! [n, moves], pass last, and `value`, FP32 of [n], for the side to move.
 //!
 //! Calls of a connection have one share of the device, and one credit, as a stream has.
 
@@ -162,7 +162,8 @@ impl Call {
         Call { origin, positions, arrival, is_new: true, _active: shared.enter(), shared }
     }
 
-    /// The network, which is loaded first if it is not in memory. Positions that wait for it have their place in the queue.
+    /// The network, which is loaded first if it is not in memory. Positions that wait for it have their place in the
+    /// queue.
     async fn network(&mut self, key: &ModelKey) -> Result<Arc<Network>, Refusal> {
         if let Some(network) = self.shared.cache.in_memory(key) {
             return Ok(network);
@@ -209,8 +210,8 @@ impl Caller for OfCall {
     }
 }
 
-/// Moves the contents of a request into memory of their own. What was read keeps the whole message in memory, in which there
-/// may be more, and a request that waits is counted by its positions.
+/// Moves the contents of a request into memory of their own. What was read keeps the whole message in memory, in which
+/// there may be more, and a request that waits is counted by its positions.
 fn detach(request: &mut ModelInferRequest) {
     for contents in &mut request.raw_input_contents {
         *contents = Bytes::copy_from_slice(contents);

@@ -1,10 +1,10 @@
 //! The inference server: evaluates positions for search processes on this machine and others.
 //!
-//! The cast: clients send batches over a stream (`stream`) or by single calls of the Open Inference Protocol (`kserve`), to an
-//! address with bounds on what a connection may do (`listen`). A batch finds its network in memory or waits until it is loaded
-//! (`cache`, `provider`), and is queued (`scheduler`, `queue`). Threads of the device take rows of many batches at once
-//! (`worker`) and hand the output to the batches (`job`), whose responses go out in the order in which they are done.
-//! [`Server`] puts it together.
+//! The cast: clients send batches over a stream (`stream`) or by single calls of the Open Inference Protocol
+//! (`kserve`), to an address with bounds on what a connection may do (`listen`). A batch finds its network in memory or
+//! waits until it is loaded (`cache`, `provider`), and is queued (`scheduler`, `queue`). Threads of the device take
+//! rows of many batches at once (`worker`) and hand the output to the batches (`job`), whose responses go out in the
+//! order in which they are done. [`Server`] puts it together.
 
 mod arrival;
 mod cache;

@@ -51,7 +51,8 @@ impl Limits {
         stalled_after: Duration::from_secs(runtime::STALLED_AFTER),
     };
 
-    /// Positions of the largest message that can be accepted: one above the credit or the queue would be refused for ever.
+    /// Positions of the largest message that can be accepted: one above the credit or the queue would be refused for
+    /// ever.
     pub fn largest(&self) -> usize {
         self.max_positions.min(self.credit).min(self.queue)
     }

@@ -141,8 +141,8 @@ fn id(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
-/// A socket of this user alone. A socket that a killed server left is replaced. One that is served is not, and neither is
-/// any other file.
+/// A socket of this user alone. A socket that a killed server left is replaced. One that is served is not, and neither
+/// is any other file.
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     if fs::symlink_metadata(path).is_ok_and(|found| !found.file_type().is_socket()) {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists and is not a socket"));

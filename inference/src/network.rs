@@ -43,7 +43,8 @@ impl Network {
         Network { id, digest, shape, packing, bytes, open, free, lent }
     }
 
-    /// Lends a session to some work: of the device of which the fewest are lent, so that none idles while others have several.
+    /// Lends a session to some work: of the device of which the fewest are lent, so that none idles while others have
+    /// several.
     pub(crate) fn with_session<T>(&self, work: impl FnOnce(&mut dyn PlaneEvaluator) -> T) -> T {
         let devices = self.free.lock().unwrap_or_else(PoisonError::into_inner).len();
         let lent = self.lent.take(devices);

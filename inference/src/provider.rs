@@ -8,7 +8,8 @@ use store::StoreError;
 
 use crate::network::Opened;
 
-/// Bytes that an activation and its copies take on a GPU at most: f32, in and out of a layer, twice for what is in flight.
+/// Bytes that an activation and its copies take on a GPU at most: f32, in and out of a layer, twice for what is in
+/// flight.
 #[cfg(feature = "torch")]
 const ACTIVATION_BYTES: u64 = 16;
 

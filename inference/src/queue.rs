@@ -1,8 +1,8 @@
 //! Positions that wait for a device, and which of them are evaluated next.
 //!
 //! Batches of people and matches come before those of self-play. Among clients of one priority positions are shared
-//! evenly: the client that has had the fewest is next, whatever the sizes of its batches (start-time fair queueing, Goyal
-//! et al. 1996). A device batch is of one network; waiting batches are split where they do not fit.
+//! evenly: the client that has had the fewest is next, whatever the sizes of its batches (start-time fair queueing,
+//! Goyal et al. 1996). A device batch is of one network; waiting batches are split where they do not fit.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -12,7 +12,8 @@ use remote::Priority;
 
 use crate::arrival::Arrival;
 
-/// Clients that wait for nothing and are remembered, at most. More are connections of a call each, of which many are gone.
+/// Clients that wait for nothing and are remembered, at most. More are connections of a call each, of which many are
+/// gone.
 const IDLE: usize = 1024;
 
 /// Whose share of the device a batch uses: that of a connection.
@@ -198,8 +199,8 @@ impl<T: Clone> Queue<T> {
 }
 
 impl<T> Lane<T> {
-    /// Forgets clients that wait for nothing and have had no more than their share, and all that wait for nothing where they
-    /// are many: the clock stands still for clients that come once.
+    /// Forgets clients that wait for nothing and have had no more than their share, and all that wait for nothing where
+    /// they are many: the clock stands still for clients that come once.
     fn prune(&mut self) {
         let clock = self.clock;
         self.clients.retain(|_, client| !client.waiting.is_empty() || client.served > clock);

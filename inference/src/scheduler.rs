@@ -62,15 +62,16 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Whether the device is well as far as anything is known: it has nothing to do, and evaluated the last batch. A GPU that
-    /// has failed refuses each batch at once, and has nothing to do then.
+    /// Whether the device is well as far as anything is known: it has nothing to do, and evaluated the last batch. A
+    /// GPU that has failed refuses each batch at once, and has nothing to do then.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.positions == 0 && self.in_flight == 0 && !self.is_failing
     }
 }
 
 impl Scheduler {
-    /// For batches of so many positions that wait at most so long for others, on so many threads; `most` positions may wait.
+    /// For batches of so many positions that wait at most so long for others, on so many threads; `most` positions may
+    /// wait.
     pub(crate) fn new(batch: usize, wait: Duration, most: usize, threads: usize) -> Scheduler {
         Scheduler { batch, wait, most, threads, state: Mutex::default(), changed: Condvar::new() }
     }
@@ -93,8 +94,8 @@ impl Scheduler {
         self.changed.notify_one();
     }
 
-    /// The next rows to evaluate, all of one network; blocks until there are some. `None` when the server has shut down and
-    /// nothing waits any more.
+    /// The next rows to evaluate, all of one network; blocks until there are some. `None` when the server has shut down
+    /// and nothing waits any more.
     pub(crate) fn next(&self) -> Option<Rows> {
         let mut state = self.lock();
         loop {

@@ -82,8 +82,8 @@ struct ClientStream {
 }
 
 impl ClientStream {
-    /// Reads messages until the client has no more, or is gone, or breaks the protocol, or the server shuts down. Responses that
-    /// are still to come are sent nevertheless.
+    /// Reads messages until the client has no more, or is gone, or breaks the protocol, or the server shuts down.
+    /// Responses that are still to come are sent nevertheless.
     async fn converse(self, mut messages: Streaming<ClientMessage>) {
         if let Err(status) = self.converse_until_end(&mut messages).await {
             self.send(Err(status), 0);

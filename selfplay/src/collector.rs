@@ -42,8 +42,8 @@ impl<'a> Collector<'a> {
         Ok(Collector { shared, writer, live, totals: Totals::default(), progress, began: Instant::now() })
     }
 
-    /// Collects until all threads have ended. An error of `watch` ends the job as a break does, and is the result when what was
-    /// finished is published. When games cannot be published, the threads leave theirs as they are, and the
+    /// Collects until all threads have ended. An error of `watch` ends the job as a break does, and is the result when
+    /// what was finished is published. When games cannot be published, the threads leave theirs as they are, and the
     /// publication of all that were finished by then is tried again.
     pub(crate) fn collect(
         mut self,
@@ -110,8 +110,8 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Visits by which the moves of a game were chosen: each search ends at its budget, which counts what it has inherited. Full
-/// searches have the budget that was in force when the game began, whichever model finishes it.
+/// Visits by which the moves of a game were chosen: each search ends at its budget, which counts what it has inherited.
+/// Full searches have the budget that was in force when the game began, whichever model finishes it.
 fn visits(game: &GameRecord, fast_visits: u32) -> u64 {
     let budget = |kind| match kind {
         SearchKind::Full => u64::from(game.visits_budget),

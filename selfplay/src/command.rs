@@ -22,8 +22,8 @@ const MOST_GAMES: u64 = 1_000_000_000;
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {
-    /// Model: v15-330, v15 for the newest of run v15 (followed), 9x9-demo (begins a run of this name), uniform (flat prior,
-    /// value 0) or random (random output per position)
+    /// Model: v15-330, v15 for the newest of run v15 (followed), 9x9-demo (begins a run of this name), uniform (flat
+    /// prior, value 0) or random (random output per position)
     #[arg(long, env = "TENGEN_MODEL", value_parser = models::model_with_id)]
     model: ModelRef,
     /// Run that receives the games [default: the model's]
@@ -33,8 +33,8 @@ pub struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=MOST_GAMES))]
     games: Option<u64>,
     /// Games per model, of all workers, after which a worker that follows a run waits for the next model. At least the
-    /// number that the model needs; 0: no limit [default: the window of the next model; window.games, or window.positions,
-    /// where it grows by the power law]
+    /// number that the model needs; 0: no limit [default: the window of the next model; window.games, or
+    /// window.positions, where it grows by the power law]
     #[arg(long, env = "TENGEN_MAX_GAMES_PER_MODEL", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=MOST_GAMES))]
     max_games_per_model: Option<u64>,
     /// Name of this worker: unique in its run, and the same after a restart

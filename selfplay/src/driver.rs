@@ -51,8 +51,8 @@ pub enum Games {
     Share {
         /// Games of this worker; `None` for no bound.
         own: Option<u64>,
-        /// Games of all workers of a model that is followed: `None` for as many as the window of the next model holds, 0 for no
-        /// bound.
+        /// Games of all workers of a model that is followed: `None` for as many as the window of the next model holds,
+        /// 0 for no bound.
         all: Option<u64>,
     },
 }
@@ -80,7 +80,8 @@ pub enum Event {
     },
 }
 
-/// Plays with a model, or with the newest one of a run until the run has all its models; with `random` before there is any.
+/// Plays with a model, or with the newest one of a run until the run has all its models; with `random` before there is
+/// any.
 pub struct Driver<'a> {
     run: Run,
     config: RunConfig,
@@ -219,8 +220,8 @@ impl runtime::Driver for Driver<'_> {
             ModelRef::Exact(model) => self.play(&model, &mut None).map(|()| Step::Finished),
             ModelRef::Newest(name) => self.follow(&name),
         };
-        // The loop does not shut down a driver that failed: others may have state that must not be saved. Games in progress
-        // are whole at every move.
+        // The loop does not shut down a driver that failed: others may have state that must not be saved. Games in
+        // progress are whole at every move.
         if step.is_err()
             && let Err(error) = self.stop_games()
         {
@@ -240,8 +241,8 @@ impl runtime::Driver for Driver<'_> {
 }
 
 impl Games {
-    /// The shards of the next model are overdue so long after all games are published: games are damaged, or there is no
-    /// shuffler. On a machine of its own, no other process is waited for.
+    /// The shards of the next model are overdue so long after all games are published: games are damaged, or there is
+    /// no shuffler. On a machine of its own, no other process is waited for.
     fn overdue(self) -> Duration {
         match self {
             Games::Wanted => Duration::ZERO,
@@ -251,8 +252,8 @@ impl Games {
 }
 
 impl Played {
-    /// The reason to wait; `None` when there is a newer model, or when games may be damaged and have to be counted and replayed.
-    /// Thousands of workers wait, so this requests one small object: the metadata of the next model.
+    /// The reason to wait; `None` when there is a newer model, or when games may be damaged and have to be counted and
+    /// replayed. Thousands of workers wait, so this requests one small object: the metadata of the next model.
     fn wait(&mut self, run: &Run, games: Games) -> Result<Option<Waiting>, SelfplayError> {
         let next = self.model + 1;
         if run.models().exists(next)? {

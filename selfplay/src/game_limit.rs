@@ -1,10 +1,11 @@
 //! How many games of one model are of use, and whether they are there.
 //!
-//! The next model is trained on a window of the newest games. Games of one model beyond the size of that window push out games
-//! of the same model, so a worker that follows a run stops there and waits for the next model.
+//! The next model is trained on a window of the newest games. Games of one model beyond the size of that window push
+//! out games of the same model, so a worker that follows a run stops there and waits for the next model.
 //!
-//! A worker counts its own games. Those of others are listed, when they may be enough at the rate seen so far: after 10 seconds
-//! at the earliest and every five minutes at least. Files are read only when their number says that there may be enough games.
+//! A worker counts its own games. Those of others are listed, when they may be enough at the rate seen so far: after 10
+//! seconds at the earliest and every five minutes at least. Files are read only when their number says that there may
+//! be enough games.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -46,9 +47,9 @@ struct Count {
 }
 
 impl Bound {
-    /// The bound for a model: the window of the next one, or `most` games, and never fewer than the next model waits for. `None`
-    /// when `most` is 0. A window by the power law counts with its largest size, since all games of the run would have to
-    /// be counted for the present one.
+    /// The bound for a model: the window of the next one, or `most` games, and never fewer than the next model waits
+    /// for. `None` when `most` is 0. A window by the power law counts with its largest size, since all games of the run
+    /// would have to be counted for the present one.
     pub(crate) fn new(config: &RunConfig, model: u32, most: Option<u64>) -> Option<Bound> {
         let limit = match most {
             Some(0) => return None,

@@ -1,7 +1,7 @@
 //! Hand-off of games in progress between processes.
 //!
-//! A worker that stops hands off its games in progress through the store, if its job says so. A worker that starts resumes
-//! such games before it begins any. Its model continues them, and they count for the original worker and model.
+//! A worker that stops hands off its games in progress through the store, if its job says so. A worker that starts
+//! resumes such games before it begins any. Its model continues them, and they count for the original worker and model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,8 +29,8 @@ pub struct InProgressGames {
 pub(crate) struct AcquiredFiles(Vec<(FileRef, BTreeSet<GameId>)>);
 
 impl InProgressGames {
-    /// Begins a job: acquires handed-off games, if it may, file by file, until as many games are in progress as have slots.
-    /// Returns how many it acquired.
+    /// Begins a job: acquires handed-off games, if it may, file by file, until as many games are in progress as have
+    /// slots. Returns how many it acquired.
     pub(crate) fn begin(&mut self, run: &Run, job: &Job) -> Result<u64, SelfplayError> {
         self.games.resize_with(job.threads, Vec::new);
         if job.on_shutdown == OnShutdown::Discard {
@@ -56,8 +56,8 @@ impl InProgressGames {
         Ok(resumed)
     }
 
-    /// Resumes acquired games, and returns how many. Those that cannot be resumed are played anew. A file without any other is
-    /// moved to quarantine, since it would be the first to be acquired again and again.
+    /// Resumes acquired games, and returns how many. Those that cannot be resumed are played anew. A file without any
+    /// other is moved to quarantine, since it would be the first to be acquired again and again.
     fn resume(&mut self, run: &Run, job: &Job, acquired: AcquiredGames) -> Result<u64, SelfplayError> {
         let AcquiredGames { file, games } = acquired;
         let (model, name) = (job.model.to_string(), run.unfinished().name(&file));
@@ -167,8 +167,8 @@ pub(crate) fn number(game: &GameRecord) -> u32 {
     model.number()
 }
 
-/// The games of this job's series that must not begin: published ones, handed-off ones, whichever process resumes them, unless
-/// they cannot be resumed, and those in progress here. Also the last of these alone.
+/// The games of this job's series that must not begin: published ones, handed-off ones, whichever process resumes them,
+/// unless they cannot be resumed, and those in progress here. Also the last of these alone.
 pub(crate) fn begun(
     run: &Run,
     job: &Job,

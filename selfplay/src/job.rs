@@ -34,7 +34,8 @@ pub struct Job {
     pub live: Option<Duration>,
     /// Which models play next.
     pub follow: Follow,
-    /// Root value for the mover below which it resigns, if resignation is on, in the games that are still to be started.
+    /// Root value for the mover below which it resigns, if resignation is on, in the games that are still to be
+    /// started.
     pub threshold: Threshold,
 }
 

@@ -1,14 +1,14 @@
 //! The selfplay stage: plays games with a model and publishes them, many to a file.
 //!
 //! The cast: the [`Driver`] plays one job after the other, each with the newest model. A job is played by [`play()`]
-//! (`pool`), which deals its games to worker threads (`shares`). Each thread (`worker`) keeps games going on a network of
-//! its own, and takes games of others when its own are begun. Finished records come back over one channel to the calling
-//! thread, which publishes them (`collector`, `writer`). Which games are wanted follows from what is published already, so
-//! the work can be killed and restarted at any time, and resumes.
+//! (`pool`), which deals its games to worker threads (`shares`). Each thread (`worker`) keeps games going on a network
+//! of its own, and takes games of others when its own are begun. Finished records come back over one channel to the
+//! calling thread, which publishes them (`collector`, `writer`). Which games are wanted follows from what is published
+//! already, so the work can be killed and restarted at any time, and resumes.
 //!
-//! Between two jobs games are finished first, or handed to the newer model where they are ([`InProgressGames`]), as the run's
-//! configuration says. When the process is to stop they are discarded, or handed off in the store (`handoff`), as the job
-//! says.
+//! Between two jobs games are finished first, or handed to the newer model where they are ([`InProgressGames`]), as the
+//! run's configuration says. When the process is to stop they are discarded, or handed off in the store (`handoff`), as
+//! the job says.
 
 mod collector;
 pub mod command;

@@ -1,7 +1,7 @@
 //! A game of the worker that viewers see as it is played.
 //!
-//! The first thread notes the state of one of its games, at most once in an interval, and the collector publishes it. Viewers
-//! cost the search nothing but a comparison in each round.
+//! The first thread notes the state of one of its games, at most once in an interval, and the collector publishes it.
+//! Viewers cost the search nothing but a comparison in each round.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -65,7 +65,8 @@ pub(crate) struct LivePublisher<'a> {
 }
 
 impl<'a> LivePublisher<'a> {
-    /// A publisher for a worker, which deletes what a killed process of its name has left. Without a game it does nothing.
+    /// A publisher for a worker, which deletes what a killed process of its name has left. Without a game it does
+    /// nothing.
     pub(crate) fn new(
         run: &'a Run,
         worker: &'a str,

@@ -20,16 +20,17 @@ use crate::{SelfplayError, series, worker};
 /// Finished games that wait for their publication, at most: the channel reserves memory for all of them.
 const MOST_WAITING: usize = 1024;
 
-/// Plays until the wanted games are published, or `stop` is requested; then games in progress are discarded or handed off
-/// ([`Job::on_shutdown`]), and finished games are published all the same.
+/// Plays until the wanted games are published, or `stop` is requested; then games in progress are discarded or handed
+/// off ([`Job::on_shutdown`]), and finished games are published all the same.
 ///
-/// `watch` receives the progress several times a second. When it breaks or fails no more games are started, and those in
-/// progress are finished, or left in `in_progress` if the configuration says so. Games in `in_progress` are continued first;
-/// they count for the model that began them.
+/// `watch` receives the progress several times a second. When it breaks or fails no more games are started, and those
+/// in progress are finished, or left in `in_progress` if the configuration says so. Games in `in_progress` are
+/// continued first; they count for the model that began them.
 ///
 /// # Errors
-/// The model cannot be opened or fails, the store refuses the games, or `watch` has failed. Games that were published stay
-/// published, and those in progress stay in `in_progress`, unless `watch` has failed: then they are finished as after a break.
+/// The model cannot be opened or fails, the store refuses the games, or `watch` has failed. Games that were published
+/// stay published, and those in progress stay in `in_progress`, unless `watch` has failed: then they are finished as
+/// after a break.
 pub fn play(
     run: &Run,
     job: &Job,
@@ -59,8 +60,8 @@ pub fn play(
     let progress = JobProgress { games: done, resumed, ..JobProgress::default() };
     let collector = Collector::new(run, &shared, acquired, progress)?;
     let mut progress = std::thread::scope(|scope| {
-        // Threads that finish games faster than those are published wait, so that little remains to publish when the process
-        // is to stop.
+        // Threads that finish games faster than those are published wait, so that little remains to publish when the
+        // process is to stop.
         let (sender, finished) = mpsc::sync_channel(config.selfplay.games_per_file.min(MOST_WAITING));
         let threads: Vec<_> = (games.iter_mut().enumerate())
             .map(|(thread, games)| {

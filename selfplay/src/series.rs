@@ -2,7 +2,8 @@
 
 use config::ModelId;
 
-/// The name of a series of games, which is that of a worker in records and files. Leases have the name of the worker itself.
+/// The name of a series of games, which is that of a worker in records and files. Leases have the name of the worker
+/// itself.
 pub(crate) struct Series(String);
 
 /// The number of a model's folder, and the series of games that a worker plays.

@@ -14,8 +14,8 @@ use crate::SelfplayError;
 use crate::live::Follower;
 use crate::shared::Shared;
 
-/// Plays games that are wanted and not published, and sends the records. `games` are those to resume first. They are left
-/// unfinished when the model is to be followed within games and no more are to be started.
+/// Plays games that are wanted and not published, and sends the records. `games` are those to resume first. They are
+/// left unfinished when the model is to be followed within games and no more are to be started.
 pub(crate) fn play(
     shared: &Shared<'_>,
     thread: usize,
@@ -31,7 +31,8 @@ pub(crate) fn play(
     games.iter_mut().for_each(|game| game.take_over(name));
     // A worker with more threads handed off more games than fit; they come before new ones.
     let mut later = games.split_off(games.len().min(slots));
-    // Not before a game is finished: at the start of a job this thread would take the games of threads that are about to begin.
+    // Not before a game is finished: at the start of a job this thread would take the games of threads that are about
+    // to begin.
     let helps = Cell::new(false);
     let mut follower = shared.live.as_ref().filter(|_| thread == 0).map(Follower::new);
     let played = play::run(

@@ -13,15 +13,16 @@ use crate::handoff::{AcquiredFiles, number};
 /// and unpublished games are lost when the process is killed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Collects games and publishes them in files of a given number, each file with the games that one worker began with one
-/// model.
+/// Collects games and publishes them in files of a given number, each file with the games that one worker began with
+/// one model.
 pub(crate) struct GameWriter<'a> {
     run: &'a Run,
     worker: &'a str,
     games_per_file: usize,
     /// By the id of the model and the series of the worker that began the games.
     piles: BTreeMap<(String, String), Pile>,
-    /// Those that are due. They stay the same until they are published: a publication that failed may have written its file.
+    /// Those that are due. They stay the same until they are published: a publication that failed may have written its
+    /// file.
     due: Vec<Pile>,
     acquired: &'a mut AcquiredFiles,
 }
@@ -67,7 +68,8 @@ impl<'a> GameWriter<'a> {
         self.publish_those(|_| true)
     }
 
-    /// Games go into a file in the order of their index, whichever finished first. Those that cannot be published wait on.
+    /// Games go into a file in the order of their index, whichever finished first. Those that cannot be published wait
+    /// on.
     fn publish_those(&mut self, due: impl Fn(&Pile) -> bool) -> Result<(), SelfplayError> {
         for (_, mut pile) in self.piles.extract_if(.., |_, pile| due(pile)) {
             pile.games.sort_by_key(|game| game.index);

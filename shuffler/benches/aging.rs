@@ -3,9 +3,9 @@
 //! `cargo bench -p shuffler --bench aging -- [GAMES [GAMES_PER_MODEL]]`
 //!
 //! After every fifth of the run it prints four times: to poll for a newer model, to detect missing games, to choose the
-//! window of 500,000 games, and to recompute the threshold. Each is measured in a process that has just started, and in one
-//! that repeats it. At the end it compacts the files of games, and measures again.
-//! Results: `experiments/0010-polling-cost-by-run-age`.
+//! window of 500,000 games, and to recompute the threshold. Each is measured in a process that has just started, and in
+//! one that repeats it. At the end it compacts the files of games, and measures again. Results:
+//! `experiments/0010-polling-cost-by-run-age`.
 
 use std::env;
 use std::fmt::Display;

@@ -3,8 +3,8 @@
 use exit_class::{Classified, ExitClass};
 use store::{Compaction, Run, StoreError};
 
-/// Games in an archive, at most. Five files of 100,000 games are nothing to list, and a worker on 9x9 plays as many in a
-/// day.
+/// Games in an archive, at most. Five files of 100,000 games are nothing to list, and a worker on 9x9 plays as many in
+/// a day.
 const MOST: usize = 100_000;
 
 /// Makes archives of the games of a run, each of at least `least` games, and deletes what they replace.
@@ -19,13 +19,13 @@ pub fn compact(run: &Run, least: usize) -> Result<Compaction, StoreError> {
     Ok(done)
 }
 
-/// Files of games that lie in their folders before they are put into archives. What a process that has just started pays for is
-/// the number of files; and a worker whose games are long publishes files with few games in them
+/// Files of games that lie in their folders before they are put into archives. What a process that has just started
+/// pays for is the number of files; and a worker whose games are long publishes files with few games in them
 /// (`experiments/0010-polling-cost-by-run-age`).
 const FILES: usize = 500;
 
-/// Makes archives of all files when there are many, which only a listing is needed to see. So a run never has more than these
-/// and those of a generation outside of archives, unless compaction fails.
+/// Makes archives of all files when there are many, which only a listing is needed to see. So a run never has more than
+/// these and those of a generation outside of archives, unless compaction fails.
 ///
 /// # Errors
 /// As [`store::Archives::compact`].
@@ -42,8 +42,8 @@ pub fn compact_when_due(run: &Run) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// As [`compact_when_due`], except that a store which is unreachable or refuses writes is no error: the run needs no archives,
-/// and the next call continues. Where the stage cannot do without the store, its other requests fail, too.
+/// As [`compact_when_due`], except that a store which is unreachable or refuses writes is no error: the run needs no
+/// archives, and the next call continues. Where the stage cannot do without the store, its other requests fail, too.
 ///
 /// # Errors
 /// Damaged data: an archive that is not what its sources are.

@@ -89,8 +89,8 @@ impl Calibrator {
         Ok(())
     }
 
-    /// Computes the threshold from the newest calibration games, and publishes it unless it is the newest already. `None` while
-    /// there are too few games.
+    /// Computes the threshold from the newest calibration games, and publishes it unless it is the newest already.
+    /// `None` while there are too few games.
     ///
     /// # Errors
     /// [`StoreError::OtherVersion`] for games of another version. Damaged ones are moved to quarantine.
@@ -109,8 +109,8 @@ impl Calibrator {
     }
 
     /// Takes games from the newest model backwards until there are enough, of a model those with the highest numbers:
-    /// which file a game is in depends on when its worker was stopped. The values of `random`, model 0, mean nothing, so
-    /// its games say nothing about when to resign.
+    /// which file a game is in depends on when its worker was stopped. The values of `random`, model 0, mean nothing,
+    /// so its games say nothing about when to resign.
     fn wins(&mut self) -> Result<Wins, StoreError> {
         let mut found = Wins::default();
         // All games of the run would be searched in vain.

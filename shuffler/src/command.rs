@@ -12,8 +12,8 @@ use store::{Compaction, Run, Store};
 use crate::driver::{Driver, next_generation};
 use crate::{Console, Shuffler, ShufflerError};
 
-/// Publish training shards: sample positions from the newest self-play games of a run and mix them. Also computes the resign
-/// threshold from calibration games.
+/// Publish training shards: sample positions from the newest self-play games of a run and mix them. Also computes the
+/// resign threshold from calibration games.
 ///
 /// Without further options it runs until the run is complete. It waits for the games of the newest model, publishes the
 /// shards of the next one, and waits for that. It can be stopped, killed and restarted at any time.
@@ -39,8 +39,8 @@ pub struct Args {
     /// Compact the files of games into archives of at least this many games, and exit [default without a
     /// number: 50000]
     ///
-    /// Readers see the same games during compaction. An archive has up to 100,000 games and does not grow later. Without
-    /// this option compaction runs whenever there are 500 files.
+    /// Readers see the same games during compaction. An archive has up to 100,000 games and does not grow later.
+    /// Without this option compaction runs whenever there are 500 files.
     #[arg(long, value_name = "GAMES", num_args = 0..=1, default_missing_value = "50000", conflicts_with_all = ["once", "dry_run", "generation"], allow_negative_numbers = true, value_parser = within(1..=1_000_000_usize))]
     compact: Option<usize>,
 

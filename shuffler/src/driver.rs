@@ -1,5 +1,5 @@
-//! The driver of the shuffler: the resign threshold whenever there are new games, and the shards of one generation after the
-//! other.
+//! The driver of the shuffler: the resign threshold whenever there are new games, and the shards of one generation
+//! after the other.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use crate::{Shuffler, ShufflerError};
 const POLL: Duration = Duration::from_secs(1);
 /// The longest.
 const LONGEST_POLL: Duration = Duration::from_secs(30);
-/// Files of a writer that began longer ago than this are not being written any more, although the clocks of this machine and of
-/// a file server may be hours apart.
+/// Files of a writer that began longer ago than this are not being written any more, although the clocks of this
+/// machine and of a file server may be hours apart.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
-/// Makes the shards for each new model as soon as the games for it are there, and keeps the resign threshold up to date, until
-/// the run has all its models. Waits for a run that does not exist yet.
+/// Makes the shards for each new model as soon as the games for it are there, and keeps the resign threshold up to
+/// date, until the run has all its models. Waits for a run that does not exist yet.
 pub struct Driver<'a> {
     run: Run,
     /// The only generation to make the shards of.
@@ -110,8 +110,8 @@ impl runtime::Driver for Driver<'_> {
     }
 }
 
-/// Publishes shards once their games are there. Reports these before the work: a process that is killed while it makes the
-/// shards, whenever it is restarted, shows nothing else of that.
+/// Publishes shards once their games are there. Reports these before the work: a process that is killed while it makes
+/// the shards, whenever it is restarted, shows nothing else of that.
 fn publish_when_ready(
     run: &Run,
     shuffler: &mut Shuffler,

@@ -8,8 +8,8 @@ use store::{FileRef, Manifest, Run, StoreError};
 use crate::eta::File;
 use crate::window_size::Played;
 
-/// Files that a process that has just started reads together: more than it has threads for, and not many more than a window
-/// needs.
+/// Files that a process that has just started reads together: more than it has threads for, and not many more than a
+/// window needs.
 const AHEAD: usize = 64;
 
 /// Reads each file of games once, since files do not change.
@@ -64,8 +64,8 @@ impl GameIndex {
         Ok(arrived)
     }
 
-    /// All games of models before a generation, without the validation set and unreadable files; those that were deleted on
-    /// request count. Each file is read once by a process; what it holds is remembered.
+    /// All games of models before a generation, without the validation set and unreadable files; those that were
+    /// deleted on request count. Each file is read once by a process; what it holds is remembered.
     pub(crate) fn played_before(&mut self, generation: u32) -> Result<Played, StoreError> {
         loop {
             let pruned = self.run.pruning().newest()?;
@@ -116,8 +116,8 @@ impl GameIndex {
         self.run.games().name(file)
     }
 
-    /// Reads the files that were not read before, several at once. What cannot be read is read again by who needs it, and
-    /// said then.
+    /// Reads the files that were not read before, several at once. What cannot be read is read again by who needs it,
+    /// and said then.
     fn read_summaries<'a>(&mut self, files: impl Iterator<Item = &'a FileRef>) {
         let new: Vec<FileRef> = files.filter(|file| !self.known.contains_key(file)).cloned().collect();
         let read = self.run.games().read_each(&new, |file| self.run.games().summaries(file));
@@ -149,8 +149,8 @@ impl Played {
 }
 
 impl Listed {
-    /// The files of a model, oldest first. What was not listed is, and files of the models before it with it, to be read
-    /// together: a pass over the models down to the oldest of a window needs most of them.
+    /// The files of a model, oldest first. What was not listed is, and files of the models before it with it, to be
+    /// read together: a pass over the models down to the oldest of a window needs most of them.
     pub(crate) fn of(&mut self, index: &mut GameIndex, model: u32) -> Result<Vec<FileRef>, StoreError> {
         if !self.0.contains_key(&model) {
             let mut files = 0;

@@ -6,10 +6,11 @@
 //! The `driver` does that for one model after the other, and has the resign threshold computed (`calibrate`) when games
 //! arrive, for the workers that play.
 //!
-//! Generation g is what model g is trained on. It is made when all games of model g − 1 are there (model 0 is `random`),
-//! and from games of models before g only. The sample depends on nothing but the games in the store, the run's
-//! configuration and g: made again, the shards are the same, byte for byte. Where workers play on while a model is trained,
-//! the number of examples depends on the manifest of generation g − 1, too, by which the games that came late are told.
+//! Generation g is what model g is trained on. It is made when all games of model g − 1 are there (model 0 is
+//! `random`), and from games of models before g only. The sample depends on nothing but the games in the store, the
+//! run's configuration and g: made again, the shards are the same, byte for byte. Where workers play on while a model
+//! is trained, the number of examples depends on the manifest of generation g − 1, too, by which the games that came
+//! late are told.
 //!
 //! Memory is bounded by [`memory_bound`].
 
@@ -76,8 +77,8 @@ impl Shuffler {
         Shuffler { run: run.clone(), config: config.clone(), index: GameIndex::new(run) }
     }
 
-    /// Makes the shards of a generation, from 1, and deletes those of generations long past. If the shards exist, returns
-    /// what they are.
+    /// Makes the shards of a generation, from 1, and deletes those of generations long past. If the shards exist,
+    /// returns what they are.
     ///
     /// A file that is damaged, or of another version, is omitted, and listed in the manifest.
     ///

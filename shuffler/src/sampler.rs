@@ -222,8 +222,8 @@ fn weights(
         .map(move |(value, policy)| 1.0 - by_value - by_policy + by_value * value + by_policy * policy)
 }
 
-/// Numbers by the mean of those that are known; 1 for those that are not. The mean is 1, so that every game keeps the weight of
-/// its positions.
+/// Numbers by the mean of those that are known; 1 for those that are not. The mean is 1, so that every game keeps the
+/// weight of its positions.
 fn relative(numbers: impl Iterator<Item = Option<f32>> + Clone) -> Vec<f32> {
     let known = numbers.clone().flatten().count();
     let mean = numbers.clone().flatten().sum::<f32>() / known.max(1) as f32;
@@ -231,9 +231,9 @@ fn relative(numbers: impl Iterator<Item = Option<f32>> + Clone) -> Vec<f32> {
     numbers.map(|own| own.map_or(1.0, |own| own.max(0.0) / mean.max(LEAST_SURPRISE) + even)).collect()
 }
 
-/// Games in which search and network agree better than this, on average, are not searched for what little surprise there is:
-/// the less there is, the larger is the part that is shared evenly. KataGo has this bound for values, of which it takes a
-/// divergence in nats (`cpp/program/play.cpp`).
+/// Games in which search and network agree better than this, on average, are not searched for what little surprise
+/// there is: the less there is, the larger is the part that is shared evenly. KataGo has this bound for values, of
+/// which it takes a divergence in nats (`cpp/program/play.cpp`).
 const LEAST_SURPRISE: f32 = 0.01;
 
 /// The surprises of the positions of each game of the window, where weights depend on them.

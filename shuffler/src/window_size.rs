@@ -60,8 +60,8 @@ fn grown(settings: &Window, played: Played) -> WindowLimit {
     full.at_most(power_law(settings, full.of(played.games, played.positions)))
 }
 
-/// W(n) = (n^e − m^e) / (e·m^(e − 1)) · k + m, and n up to m: KataGo, `python/shuffle.py`, whose defaults are m = 250,000,
-/// e = 0.65 and k = 0.4.
+/// W(n) = (n^e − m^e) / (e·m^(e − 1)) · k + m, and n up to m: KataGo, `python/shuffle.py`, whose defaults are m =
+/// 250,000, e = 0.65 and k = 0.4.
 fn power_law(settings: &Window, n: usize) -> usize {
     const EXPONENT: f64 = 0.65;
     const SLOPE: f64 = 0.4;

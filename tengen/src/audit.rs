@@ -30,7 +30,8 @@ use trained::Trained;
 pub(crate) struct Args {
     /// Run to audit
     run: RunName,
-    /// Move damaged files of games and matches and inconsistent sets of games to quarantine/ of the run, then audit again
+    /// Move damaged files of games and matches and inconsistent sets of games to quarantine/ of the run, then audit
+    /// again
     #[arg(long)]
     repair: bool,
 }
@@ -63,8 +64,8 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
 }
 
-/// Moves damaged files to quarantine, and audits again. When a stop is requested before or meanwhile, these are the findings
-/// of the first audit: those of the second lack what it did not read.
+/// Moves damaged files to quarantine, and audits again. When a stop is requested before or meanwhile, these are the
+/// findings of the first audit: those of the second lack what it did not read.
 fn repaired(
     run: &Run,
     config: &RunConfig,

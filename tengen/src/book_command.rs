@@ -1,7 +1,7 @@
 //! `tengen book`: an opening book, searched from the empty board.
 //!
-//! A round searches the positions that the book can reach most cheaply, and, with more visits, those whose search and minimax
-//! disagree. Each is added to the file when its search ends.
+//! A round searches the positions that the book can reach most cheaply, and, with more visits, those whose search and
+//! minimax disagree. Each is added to the file when its search ends.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -78,7 +78,8 @@ struct Growing<'a> {
 /// Searches a book until it has its budget of positions, and exports it.
 ///
 /// # Errors
-/// No such model, or one that cannot be opened; a book that cannot be used, or is of another origin, board, komi or search.
+/// No such model, or one that cannot be opened; a book that cannot be used, or is of another origin, board, komi or
+/// search.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let outputs = || [&args.sgf, &args.parquet, &args.json].into_iter().flatten();
     runtime::check_distinct(outputs(), [args.file.as_path()].into_iter().chain(args.model.model_file()))?;
@@ -276,7 +277,8 @@ mod tests {
         assert_eq!([room(1000, 40, width), room(1000, 990, width), room(1000, 1001, width)], [16, 10, 0]);
     }
 
-    /// The search of the empty board differs from the position after B2 for ever, and ends before the visits that it is to have.
+    /// The search of the empty board differs from the position after B2 for ever, and ends before the visits that it is
+    /// to have.
     #[test]
     fn position_whose_tree_is_full_is_searched_again_once() {
         let folder = tempfile::tempdir().unwrap();

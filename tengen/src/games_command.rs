@@ -26,7 +26,8 @@ pub(crate) struct Args {
     /// Run to search
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: RunName,
-    /// Condition in SQL (SQLite) over the columns of games, such as "outcome = -1 AND n_moves > 80" [default: all games]
+    /// Condition in SQL (SQLite) over the columns of games, such as "outcome = -1 AND n_moves > 80" [default: all
+    /// games]
     #[arg(long = "where", value_name = "SQL", default_value = "TRUE", hide_default_value = true)]
     condition: String,
     /// Games of matches between models instead of those of self-play
@@ -35,7 +36,8 @@ pub(crate) struct Args {
     /// Maximum number of games, the oldest first [default: all]
     #[arg(long, value_name = "GAMES", allow_negative_numbers = true, value_parser = within(1..=usize::MAX))]
     limit: Option<usize>,
-    /// Write the games to this file: .zip with one SGF file per game, or .sgf or .sgf.gz with all of them [default: list them]
+    /// Write the games to this file: .zip with one SGF file per game, or .sgf or .sgf.gz with all of them [default:
+    /// list them]
     #[arg(long, value_name = "FILE")]
     sgf: Option<PathBuf>,
 }
@@ -43,8 +45,8 @@ pub(crate) struct Args {
 /// Lists the games, or writes them.
 ///
 /// # Errors
-/// A condition that is no SQL, no such run, a store that cannot be reached, a file that cannot be written; damaged files, and
-/// those of another version, after the games of all others.
+/// A condition that is no SQL, no such run, a store that cannot be reached, a file that cannot be written; damaged
+/// files, and those of another version, after the games of all others.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let filter = Filter::new(&args.condition, stop).misconfigured()?;
     if args.matches && filter.is_of_model() {

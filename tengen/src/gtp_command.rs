@@ -41,8 +41,8 @@ fn name(text: &str) -> Result<String, String> {
     if fits { Ok(text.to_owned()) } else { Err("a name is one line that is not empty".to_owned()) }
 }
 
-/// The moves of a book. A game that it is not for is said once, until there is one again that it is for. Where a game leaves it,
-/// the number of its moves that were played is said.
+/// The moves of a book. A game that it is not for is said once, until there is one again that it is for. Where a game
+/// leaves it, the number of its moves that were played is said.
 fn played(openings: Openings) -> impl Fn(&Game, f32) -> Option<Move> {
     let (was_for, last, moves) = (Cell::new(true), Cell::new(0), Cell::new(0_usize));
     move |game, komi| {

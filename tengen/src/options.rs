@@ -74,8 +74,8 @@ fn item(indent: &str, text: &str) -> String {
     wrapped(&format!("{indent}-"), &format!("{indent}  "), text)
 }
 
-/// Lines that end before column 120: `first` and the words of `text`, further lines indented. A sign at the beginning of a
-/// line would begin a list.
+/// Lines that end before column 120: `first` and the words of `text`, further lines indented. A sign at the beginning
+/// of a line would begin a list.
 fn wrapped(first: &str, indent: &str, text: &str) -> String {
     let mut lines = first.to_owned();
     let mut column = first.len();

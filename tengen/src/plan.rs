@@ -1,7 +1,7 @@
 //! `tengen plan`: the time, strength, memory and disk to expect of a run on this machine.
 //!
-//! `spans` divides a run into models that play and are trained alike, `measure` has the drivers of `tengen bench` measure
-//! each, `forecast` adds up, and `strength` has what experiments measured.
+//! `spans` divides a run into models that play and are trained alike, `measure` has the drivers of `tengen bench`
+//! measure each, `forecast` adds up, and `strength` has what experiments measured.
 
 mod forecast;
 mod measure;
@@ -23,8 +23,8 @@ use report::Report;
 /// Configurations that are forecast without `--config`, the smallest first.
 const PRESETS: [Preset; 4] = [Preset::Tiny, Preset::NineByNine, Preset::NineByNineGpu, Preset::NineteenByNineteenGpu];
 
-/// Time of the measurements of one span, in the time of its self-play: bare network before and after, start of the games,
-/// play, training, and preparations.
+/// Time of the measurements of one span, in the time of its self-play: bare network before and after, start of the
+/// games, play, training, and preparations.
 const PARTS: f64 = 4.0;
 
 /// Arguments of `tengen plan`.

@@ -1,7 +1,7 @@
 //! `tengen prune`: deletes what a run need not keep.
 //!
-//! The cast: `needed` finds the oldest model whose games a stage, the validation set or the resign threshold still needs; a
-//! `Plan` says of each kind what the policy would delete; `delete` does it. The policy is the section
+//! The cast: `needed` finds the oldest model whose games a stage, the validation set or the resign threshold still
+//! needs; a `Plan` says of each kind what the policy would delete; `delete` does it. The policy is the section
 //! `[retention]` of the run's configuration, with `--keep` over it.
 
 mod kinds;
@@ -30,10 +30,11 @@ pub(crate) struct Args {
     /// Run to prune
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: RunName,
-    /// Amount of a kind to keep, such as games=30d; may be repeated [default: section retention of the run's configuration]
+    /// Amount of a kind to keep, such as games=30d; may be repeated [default: section retention of the run's
+    /// configuration]
     ///
-    /// Kinds are games, sgf, models, shards, checkpoints, evalcache and quarantine. An amount is "all", a number, an age such
-    /// as 12h, 30d or 4w, or a size such as 512MiB, 50GiB or 1TiB.
+    /// Kinds are games, sgf, models, shards, checkpoints, evalcache and quarantine. An amount is "all", a number, an
+    /// age such as 12h, 30d or 4w, or a size such as 512MiB, 50GiB or 1TiB.
     #[arg(long, value_name = "KIND=AMOUNT")]
     keep: Vec<KeepKind>,
     /// Delete; without it, list what would be deleted
@@ -126,8 +127,8 @@ fn policy(mut retention: Retention, keep: &[KeepKind]) -> anyhow::Result<Retenti
     Ok(retention)
 }
 
-/// By how much the clock of this machine is ahead of the store's, in milliseconds, from the lease that was just acquired; `None`
-/// where it is not listed.
+/// By how much the clock of this machine is ahead of the store's, in milliseconds, from the lease that was just
+/// acquired; `None` where it is not listed.
 fn clock_ahead(run: &Run) -> Result<Option<i64>, StoreError> {
     let leases = run.leases().observe()?;
     let own = leases.iter().find(|lease| lease.stage == PRUNE);
@@ -140,8 +141,8 @@ fn by_age(mut retention: Retention) -> Vec<&'static str> {
     kinds.filter(|(_, keep)| matches!(**keep, Keep::Seconds(_))).map(|(kind, _)| kind).collect()
 }
 
-/// The policy, if its ages can be measured by this machine's clock: with one that is a month ahead, all games are a month older.
-/// Where the store's clock is not known, all of the kinds with ages is kept.
+/// The policy, if its ages can be measured by this machine's clock: with one that is a month ahead, all games are a
+/// month older. Where the store's clock is not known, all of the kinds with ages is kept.
 fn measured(mut retention: Retention, ahead: Option<i64>) -> anyhow::Result<Retention> {
     let by_age = by_age(retention);
     let kinds = by_age.join(", ");

@@ -25,8 +25,8 @@ pub(crate) struct Args {
     /// Override a key of the configuration, such as search.visits=50; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Serve the pages of the store's runs meanwhile, at a loopback address; another port if it is taken [default: none;
-    /// 127.0.0.1:8080 without a value]
+    /// Serve the pages of the store's runs meanwhile, at a loopback address; another port if it is taken [default:
+    /// none; 127.0.0.1:8080 without a value]
     #[arg(long, env = "TENGEN_SERVE", value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8080", value_parser = address)]
     serve: Option<String>,
     #[command(flatten)]

@@ -44,8 +44,8 @@ struct RunLoop<'a> {
     matches: Matches<'a, RunSchedule, evaluator::Console>,
 }
 
-/// Runs until the run has all its models and the last is measured, or stop is requested. Takes the leases that `selfplay` and
-/// `trainer` take, which may run beside this.
+/// Runs until the run has all its models and the last is measured, or stop is requested. Takes the leases that
+/// `selfplay` and `trainer` take, which may run beside this.
 pub(crate) fn run(
     store: &Store,
     run: &Run,

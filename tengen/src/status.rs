@@ -38,8 +38,8 @@ pub(crate) struct Args {
 /// Prints the state of the runs, once or until `stop` is requested.
 ///
 /// # Errors
-/// A store that cannot be reached, unless it was before, or a run that does not exist. What is wrong with a single run is part of
-/// its state.
+/// A store that cannot be reached, unless it was before, or a run that does not exist. What is wrong with a single run
+/// is part of its state.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open_existing(store)?;
     let mut observers = Vec::new();

@@ -192,7 +192,8 @@ fn killed_analysis_resumes() {
     succeed(&mut analyze(folder.path(), &["game.sgf"]));
     let file = folder.path().join("game.analysis.jsonl");
     let (_, reports) = lines(&file);
-    // As a process leaves it that was killed in the middle of its fifth line, with the first, fourth, and two other positions.
+    // As a process leaves it that was killed in the middle of its fifth line, with the first, fourth, and two other
+    // positions.
     let text = fs::read_to_string(&file).unwrap();
     let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     fs::write(&file, &text[..ends[5] - 10]).unwrap();
@@ -481,7 +482,8 @@ fn book_grows_resumes_and_is_played() {
     assert!(code == 2 && said.contains("book.jsonl: not a book of `tengen book`"), "{said}");
 }
 
-/// As a match that measures a book: random opening moves would lead out of it. Games differ by the symmetries of evaluations.
+/// As a match that measures a book: random opening moves would lead out of it. Games differ by the symmetries of
+/// evaluations.
 #[test]
 fn book_is_played_in_a_match_from_the_empty_board() {
     let store = TestStore::new();

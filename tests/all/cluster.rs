@@ -1,5 +1,6 @@
-//! A cluster on one machine: six workers, a shuffler, a trainer and two evaluators over an unreliable S3 server. Every few
-//! seconds one of them is killed or gets SIGTERM, and is restarted as Kubernetes would; the server is out of reach twice.
+//! A cluster on one machine: six workers, a shuffler, a trainer and two evaluators over an unreliable S3 server. Every
+//! few seconds one of them is killed or gets SIGTERM, and is restarted as Kubernetes would; the server is out of reach
+//! twice.
 //!
 //! `TENGEN_TEST_CLUSTER_SECONDS=1200` lets that go on for so long instead of for half a minute. A Prometheus
 //! scrapes all of them, and every query of the dashboard has a result.

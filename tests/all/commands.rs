@@ -119,7 +119,8 @@ fn make_targets_of_documents_exist() {
     assert!(help.contains("make run    set up libtorch, build, and train: tengen run configs/9x9.toml"), "{help}");
 }
 
-/// In a folder with a space, whose path is one word of the shell only in quotes, and with another build folder of that kind.
+/// In a folder with a space, whose path is one word of the shell only in quotes, and with another build folder of that
+/// kind.
 #[test]
 fn make_recipes_quote_paths_of_the_checkout_and_the_build_folder() {
     let folder = tempfile::tempdir().unwrap();

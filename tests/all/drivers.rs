@@ -36,8 +36,8 @@ fn settings() -> impl Iterator<Item = &'static str> {
     SETTINGS.into_iter().flat_map(|setting| ["--set", setting])
 }
 
-/// A program with one thread. With several, the order in which their games finish decides which games share a file, and so which
-/// of the oldest games the window leaves out.
+/// A program with one thread. With several, the order in which their games finish decides which games share a file, and
+/// so which of the oldest games the window leaves out.
 fn program(store: &TestStore, name: &str) -> Command {
     let mut program = store.program(name);
     program.env("TENGEN_THREADS", "1");
@@ -48,8 +48,8 @@ fn model(number: u32) -> String {
     if number == 0 { "random".to_owned() } else { format!("tiny-{number}") }
 }
 
-/// A run made by the four programs, one at a time, with a bound for each: `--games` of one model, `--once`. Side by side, which
-/// threshold a game sees would depend on how fast each process is.
+/// A run made by the four programs, one at a time, with a bound for each: `--games` of one model, `--once`. Side by
+/// side, which threshold a game sees would depend on how fast each process is.
 fn by_stages() -> TestStore {
     let store = TestStore::new();
     let config = repository().join("configs/tiny.toml");

@@ -60,13 +60,16 @@ enum Cause {
 const OF_INFERENCE: [ExitClass; 4] =
     [ExitClass::Finished, ExitClass::Failure, ExitClass::Configuration, ExitClass::Preempted];
 
-/// The programs for CPUs as one. It has no errors of its own but one; the first argument is the name by which it is called.
+/// The programs for CPUs as one. It has no errors of its own but one; the first argument is the name by which it is
+/// called.
 const BUNDLE: &str = "bundle";
 
-/// A program, its arguments, the cause of its end, and the class. Every class can occur in every program but `inference`.
+/// A program, its arguments, the cause of its end, and the class. Every class can occur in every program but
+/// `inference`.
 type Case = (&'static str, &'static [&'static str], Cause, ExitClass);
 
-/// In the order in which the programs run: shards are made before a model is trained on them, and what damages the store is last.
+/// In the order in which the programs run: shards are made before a model is trained on them, and what damages the
+/// store is last.
 const CASES: [Case; 45] = [
     ("selfplay", &["--model", "tiny-9", "--games", "1"], Cause::Arguments, ExitClass::Configuration),
     ("selfplay", &["--model", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),

@@ -1,5 +1,5 @@
-//! Self-play on inference servers that die, hang, come back and are behind bad lines: no game is lost, and every game is the
-//! one that a local network plays.
+//! Self-play on inference servers that die, hang, come back and are behind bad lines: no game is lost, and every game
+//! is the one that a local network plays.
 //!
 //! `TENGEN_TEST_INFERENCE_KILLS=1000` asks for so many kills and stops instead of a few.
 
@@ -172,8 +172,9 @@ fn finish(client: &mut Stage) {
     assert!(status.success(), "{status}\n{}", client.log().join("\n"));
 }
 
-/// Ends a client by SIGTERM once the games are finished that were in progress while its servers were harmed. All finished games
-/// are published, and are those that a local network plays. A client that has ended by itself has played all.
+/// Ends a client by SIGTERM once the games are finished that were in progress while its servers were harmed. All
+/// finished games are published, and are those that a local network plays. A client that has ended by itself has played
+/// all.
 fn stop(client: &mut Stage, store: &TestStore) {
     let finished = |client: &Stage| client.metrics().get("tengen_games_total").copied().unwrap_or_default();
     let enough = finished(client) + GAMES_AFTER;

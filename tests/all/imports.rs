@@ -1,7 +1,7 @@
 //! Imports between the files of a crate run one way.
 //!
-//! A file imports another if one of its paths (`use` or inline) leads there, re-exports being followed to where an item is
-//! defined. Test modules are omitted.
+//! A file imports another if one of its paths (`use` or inline) leads there, re-exports being followed to where an item
+//! is defined. Test modules are omitted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,6 +1,6 @@
-//! `tengen run` is killed at random moments and resumes without a difference. It plays, shuffles, trains and rates in one
-//! process, so a kill hits each of them as often as it is at work. After each of them `shuffler --compact` is killed, too, so
-//! that the games lie now here and now there.
+//! `tengen run` is killed at random moments and resumes without a difference. It plays, shuffles, trains and rates in
+//! one process, so a kill hits each of them as often as it is at work. After each of them `shuffler --compact` is
+//! killed, too, so that the games lie now here and now there.
 //!
 //! `TENGEN_TEST_KILLS=200` asks for so many kills instead of a few.
 

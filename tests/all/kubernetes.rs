@@ -40,7 +40,8 @@ fn checked() -> Option<&'static Value> {
     }))
 }
 
-/// A list of each overlay: `objects` as they are applied, or `patched` by the commands of docs/operations/kubernetes.md.
+/// A list of each overlay: `objects` as they are applied, or `patched` by the commands of
+/// docs/operations/kubernetes.md.
 fn lists(answer: &Value, key: &str) -> BTreeMap<&'static str, Vec<Value>> {
     let of = |name| answer[key][overlay(name).to_str().unwrap()].as_array().unwrap().clone();
     OVERLAYS.into_iter().map(|name| (name, of(name))).collect()

@@ -1,7 +1,7 @@
 //! No type has many public methods.
 //!
-//! They are counted as the source shows them: in the inherent `impl` blocks of all files of a crate, by the name of the type.
-//! Those that a macro writes are counted by the entries of its invocation, as the repositories of `store::Run`.
+//! They are counted as the source shows them: in the inherent `impl` blocks of all files of a crate, by the name of the
+//! type. Those that a macro writes are counted by the entries of its invocation, as the repositories of `store::Run`.
 
 use std::collections::BTreeMap;
 use std::fs;

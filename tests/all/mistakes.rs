@@ -1,5 +1,5 @@
-//! Every stage started with every wrong setting that an operator can make: it says what is wrong and where on one line, ends
-//! with the right exit code, and asks the store little meanwhile.
+//! Every stage started with every wrong setting that an operator can make: it says what is wrong and where on one line,
+//! ends with the right exit code, and asks the store little meanwhile.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -179,7 +179,8 @@ fn cannot_write(store: &TestStore, words: &[&str], hinder: &dyn Fn(Command) -> C
         }
         let mut command = store.program(program);
         command.args(args);
-        // Reading for the work, and some tries to write: what a server says of its disk, object_store asks three times more.
+        // Reading for the work, and some tries to write: what a server says of its disk, object_store asks three times
+        // more.
         let expected = Expected { code: REFUSED, words, requests: 120 };
         refused("nothing can be written", store, hinder(command), &expected);
         if let Some(server) = store.server() {

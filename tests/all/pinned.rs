@@ -1,4 +1,5 @@
-//! The first games of `configs/tiny.toml` have the moves that they had, so that a change of games does not go unnoticed.
+//! The first games of `configs/tiny.toml` have the moves that they had, so that a change of games does not go
+//! unnoticed.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +10,8 @@ use net::{Device, Model, Precision, Shape, Weights};
 use play::{RandomModel, Selfplay, SelfplaySpec};
 use record::GameRecord;
 
-/// The moves of the first games of a worker, a line each: the points of the 5x5 board are a to y, row by row, and z is a pass.
+/// The moves of the first games of a worker, a line each: the points of the 5x5 board are a to y, row by row, and z is
+/// a pass.
 fn check(name: &str, evaluator: &mut dyn Evaluator, expected: &Expect) {
     let config = Preset::Tiny.config();
     assert_eq!((config.seed, config.game.size), (1, 5));

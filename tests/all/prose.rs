@@ -11,7 +11,8 @@ mod pages;
 const COLUMNS: usize = 120;
 const WORDS: usize = 35;
 
-/// Terms of the field, and the words, separated by bars, that they replace. A letter or `_` may not precede or follow a word.
+/// Terms of the field, and the words, separated by bars, that they replace. A letter or `_` may not precede or follow a
+/// word.
 const AVOIDED: &[(&str, &str)] = &[
     (
         "inference, evaluations/s, network output, response",

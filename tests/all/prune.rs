@@ -74,8 +74,8 @@ fn ended(settings: &[&str]) -> TestStore {
     store
 }
 
-/// Trained with a prune after every model, the models are those of a run that keeps everything. A worker of one thread publishes
-/// its games in the same order every time, and `tengen run` trains what the stages train one by one.
+/// Trained with a prune after every model, the models are those of a run that keeps everything. A worker of one thread
+/// publishes its games in the same order every time, and `tengen run` trains what the stages train one by one.
 fn pruned_run_trains_the_same_models(settings: &[&str], pruned: &TestStore) {
     let settings = [&SMALL[..], &FEW_MATCHES, &["loop.models=5"], settings].concat();
     let whole = ended(&settings);
@@ -139,8 +139,8 @@ fn kill_prune(store: &TestStore, deletions: usize) -> bool {
 /// Models that may follow those of the run, each of which gives the next prunes something to delete.
 const MOST_MORE: u32 = 60;
 
-/// Prunes are killed after their first deletions again and again, while a run plays and trains. On a fast disk most of them
-/// have finished before, so the run goes on until some were at work.
+/// Prunes are killed after their first deletions again and again, while a run plays and trains. On a fast disk most of
+/// them have finished before, so the run goes on until some were at work.
 fn killed_prunes_leave_a_whole_run(store: &TestStore) {
     let settings = [&SMALL[..], &["loop.models=6"]].concat();
     let mut tengen = store.program("tengen");

@@ -1,9 +1,9 @@
 //! A node agent for tests: it registers nodes and runs the containers of their pods as processes of this build.
 //!
-//! The agent watches all pods. Each that is bound to a node of its own gets a thread ([`Pod`]), which starts the processes and
-//! reports their states; the agent passes on what happens to the pod and to its node. It has the rights of an
-//! administrator. What a kubelet does besides is missing: limits of memory and CPUs, users, read-only root folders, init
-//! containers, network policies, virtual addresses of services, and logs over the API.
+//! The agent watches all pods. Each that is bound to a node of its own gets a thread ([`Pod`]), which starts the
+//! processes and reports their states; the agent passes on what happens to the pod and to its node. It has the rights
+//! of an administrator. What a kubelet does besides is missing: limits of memory and CPUs, users, read-only root
+//! folders, init containers, network policies, virtual addresses of services, and logs over the API.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -98,7 +98,8 @@ impl Agent {
         newest.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
     }
 
-    /// A node vanishes: its processes die, and nothing says so. Its object stays, as long as its cloud takes it for alive.
+    /// A node vanishes: its processes die, and nothing says so. Its object stays, as long as its cloud takes it for
+    /// alive.
     pub(crate) fn lose(&self, node: &str) {
         lock(&self.shared.nodes).remove(node);
         self.shared.tell(node, Order::Vanish);

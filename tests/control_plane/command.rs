@@ -1,7 +1,8 @@
 //! From a container to a process of this build.
 //!
-//! There is no root folder and no network of its own, so what names one is rewritten in arguments and variables: the path of a
-//! mount becomes its folder, 0.0.0.0 the pod's address, and the name that a headless service gives a pod its address.
+//! There is no root folder and no network of its own, so what names one is rewritten in arguments and variables: the
+//! path of a mount becomes its folder, 0.0.0.0 the pod's address, and the name that a headless service gives a pod its
+//! address.
 
 use std::ffi::{OsStr, OsString};
 use std::net::Ipv4Addr;
@@ -16,8 +17,8 @@ use crate::volumes::{Mounts, decoded};
 /// The programs of this build; others are the machine's own.
 const PROGRAMS: [&str; 6] = ["selfplay", "shuffler", "trainer", "evaluator", "inference", "tengen"];
 
-/// The address of a pod, on loopback. It follows from the names, so that a StatefulSet's pod keeps it; `cluster` tells apart
-/// control planes of one machine.
+/// The address of a pod, on loopback. It follows from the names, so that a StatefulSet's pod keeps it; `cluster` tells
+/// apart control planes of one machine.
 pub(crate) fn address(cluster: u16, namespace: &str, pod: &str) -> Ipv4Addr {
     let bytes = cluster.to_le_bytes().into_iter().chain(namespace.bytes()).chain(*b"/").chain(pod.bytes());
     // FNV-1a.

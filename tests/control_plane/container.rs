@@ -200,7 +200,8 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
 
-/// Polls a container whose probe of this kind finds no server, from its line `ready` until it has ended once; its status then.
+/// Polls a container whose probe of this kind finds no server, from its line `ready` until it has ended once; its
+/// status then.
 fn ended_by(probe: &str, script: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let page = json!({"path": "/healthz", "port": 1});

@@ -88,7 +88,8 @@ fn lost_node_is_replaced_when_it_is_deleted(plane: &ControlPlane, agent: &Agent)
     wait_for_workers(plane, 4);
 }
 
-/// The spot node is reclaimed: its workers hand off their games, which this returns, and Kubernetes knows why they ended.
+/// The spot node is reclaimed: its workers hand off their games, which this returns, and Kubernetes knows why they
+/// ended.
 fn reclaimed_node_hands_off(plane: &ControlPlane, agent: &Agent, run: &Run) -> BTreeSet<String> {
     let there = plane.wait("a worker on the spot node", |_| {
         let pods = plane.pods("selfplay").into_iter().filter(|pod| is_ready(pod) && node_of(pod) == "spot");

@@ -21,7 +21,8 @@ fn expected(overlay: &str) -> BTreeMap<&'static str, usize> {
     pods
 }
 
-/// Applies all overlays, one after the other; a warning of the server, an unknown field or a deprecated API is a failure.
+/// Applies all overlays, one after the other; a warning of the server, an unknown field or a deprecated API is a
+/// failure.
 pub(crate) fn are_accepted(plane: &ControlPlane) {
     namespace(plane);
     let overlays = fs::read_dir(repository().join("k8s/overlays")).unwrap();

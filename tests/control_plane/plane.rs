@@ -20,8 +20,8 @@ const GIVEN: &str = "TENGEN_TEST_KUBECONFIG";
 /// The namespaces that tests make.
 const NAMESPACES: [&str; 2] = ["tengen", "monitoring"];
 
-/// A control plane, which ends when this is dropped, or this process has ended. One of a given cluster loses the namespaces of
-/// the tests instead.
+/// A control plane, which ends when this is dropped, or this process has ended. One of a given cluster loses the
+/// namespaces of the tests instead.
 pub(crate) struct ControlPlane {
     process: Option<Child>,
     kubectl: PathBuf,

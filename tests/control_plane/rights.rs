@@ -39,7 +39,8 @@ pub(crate) fn are_few(plane: &ControlPlane) {
     assert!(refused.status == 403 && refused.to_string().contains("violates PodSecurity"), "{refused}");
 }
 
-/// The server has the policies as the page describes them: metrics for the namespace of Prometheus, servers for their clients.
+/// The server has the policies as the page describes them: metrics for the namespace of Prometheus, servers for their
+/// clients.
 fn policies_are_those_of_the_page(plane: &ControlPlane) {
     // The web application and its policy stay. The Jobs of the other overlay differ.
     plane.run(&["apply", "-k", "k8s/overlays/cpu"]);

@@ -17,7 +17,8 @@ fn images(plane: &ControlPlane, stage: &str) -> Vec<Value> {
     pods.map(|pod| pod["spec"]["containers"][0]["image"].clone()).collect()
 }
 
-/// Deletes the Jobs, whose pods are immutable, applies an overlay, and restarts the trainer, which other variables do not do.
+/// Deletes the Jobs, whose pods are immutable, applies an overlay, and restarts the trainer, which other variables do
+/// not do.
 fn replace_all(plane: &ControlPlane, overlay: &Overlay) {
     plane.documented(&["-n", "tengen", "delete", "job", "--all"]);
     overlay.apply(plane);

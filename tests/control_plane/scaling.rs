@@ -11,8 +11,8 @@ use crate::node::Node;
 use crate::plane::{ControlPlane, assert_documented};
 use crate::setup::{Overlay, assert_none_counted, is_ready};
 
-/// The overlay `cpu` with a run that does not end. Games are always in progress: searches are long, and workers do not wait for
-/// the next model when the window is full.
+/// The overlay `cpu` with a run that does not end. Games are always in progress: searches are long, and workers do not
+/// wait for the next model when the window is full.
 pub(crate) fn endless(plane: &ControlPlane, store: &TestStore) -> Overlay {
     let args = json!(["--config=/etc/tengen/tiny.toml", "--set=loop.models=10000", "--set=search.visits=800"]);
     let overlay = Overlay::tiny("cpu", 10_000).variable("TENGEN_MAX_GAMES_PER_MODEL", "0");

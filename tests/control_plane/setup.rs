@@ -1,5 +1,5 @@
-//! Overlays as an operator applies them: from a folder of one's own that takes one of `k8s/overlays` and changes what the
-//! page on Kubernetes names, with Secrets made by its commands.
+//! Overlays as an operator applies them: from a folder of one's own that takes one of `k8s/overlays` and changes what
+//! the page on Kubernetes names, with Secrets made by its commands.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -139,8 +139,8 @@ pub(crate) fn assert_not_failed(api: &Api, name: &str) {
     assert!(condition(&job, "Failed").is_none() && failed_indices(&job).is_empty(), "{name}: {}", job["status"]);
 }
 
-/// Fails if a Job or one of its indices has failed, or if one of its pods has failed in a way that counts. How many failures its
-/// policy has ignored, of the indices that have pods.
+/// Fails if a Job or one of its indices has failed, or if one of its pods has failed in a way that counts. How many
+/// failures its policy has ignored, of the indices that have pods.
 pub(crate) fn assert_none_counted(plane: &ControlPlane, name: &str) -> u64 {
     assert_not_failed(plane.api(), name);
     let status = &job(plane.api(), name)["status"];

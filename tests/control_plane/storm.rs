@@ -1,5 +1,5 @@
-//! Random evictions, deletions, lost and reclaimed nodes, and outages of the store. `TENGEN_TEST_CLUSTER_SECONDS=1200` lets that
-//! go on for so long instead of for a minute.
+//! Random evictions, deletions, lost and reclaimed nodes, and outages of the store. `TENGEN_TEST_CLUSTER_SECONDS=1200`
+//! lets that go on for so long instead of for a minute.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -9,8 +9,8 @@ use crate::scaling::scale;
 
 const NODES: usize = 10;
 
-/// Requests that the API server has served so far, of the agent and of all others. What this test alone causes is left out: it
-/// waits by reading the Job, and nodes renew their leases more often than kubelets do.
+/// Requests that the API server has served so far, of the agent and of all others. What this test alone causes is left
+/// out: it waits by reading the Job, and nodes renew their leases more often than kubelets do.
 fn requests(plane: &ControlPlane) -> f64 {
     let page = plane.api().text("/metrics").unwrap_or_else(|error| panic!("{error}"));
     let counts = page.lines().filter(|line| line.starts_with("apiserver_request_total{"));

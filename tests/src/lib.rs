@@ -80,7 +80,8 @@ pub fn requested_cpus(container: &Value) -> u64 {
     cpus.strip_suffix('m').map_or_else(|| number(cpus), |thousandths| number(thousandths).div_ceil(1000))
 }
 
-/// The exit code of a program whose device is a GPU that the machine does not have. A libtorch for CPUs has none for any program.
+/// The exit code of a program whose device is a GPU that the machine does not have. A libtorch for CPUs has none for
+/// any program.
 pub fn code_of_absent_gpu() -> i32 {
     // No machine has so many.
     let opened = Backend::open(Device::Cuda(1 << 20), Precision::Auto);
@@ -98,8 +99,8 @@ pub fn flip_a_byte(path: &Path) {
     std::fs::write(path, bytes).expect("the file can be written");
 }
 
-/// Puts an old file where a program will write one, and returns another name of it: where the program writes into the old file
-/// instead of replacing it, this one changes, too.
+/// Puts an old file where a program will write one, and returns another name of it: where the program writes into the
+/// old file instead of replacing it, this one changes, too.
 ///
 /// # Panics
 /// When it cannot be written.

@@ -18,8 +18,8 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    /// Scrapes these addresses every second, with the rules of k8s/monitoring, which wait for a second only until they fire.
-    /// `None` where that is skipped.
+    /// Scrapes these addresses every second, with the rules of k8s/monitoring, which wait for a second only until they
+    /// fire. `None` where that is skipped.
     ///
     /// # Panics
     /// When it cannot be started.
@@ -83,8 +83,8 @@ impl Prometheus {
         });
     }
 
-    /// Sees that every query of the dashboard has a result, and that all of the rules can be evaluated. `meanwhile` is done
-    /// between tries.
+    /// Sees that every query of the dashboard has a result, and that all of the rules can be evaluated. `meanwhile` is
+    /// done between tries.
     ///
     /// # Panics
     /// When a query has none, a rule stays in error, or processes are not scraped.

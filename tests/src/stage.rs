@@ -163,7 +163,8 @@ impl Drop for Stage {
     }
 }
 
-/// Asks for a page over HTTP: the status code and the body. HTTP/1.0 has no chunks, so the body is what follows the head.
+/// Asks for a page over HTTP: the status code and the body. HTTP/1.0 has no chunks, so the body is what follows the
+/// head.
 pub fn ask(address: &str, page: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;

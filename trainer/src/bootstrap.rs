@@ -1,8 +1,9 @@
 //! Supervised training of a first model on human games.
 //!
-//! Each epoch has every position once, in random order; targets are the move played and the winner. The state is a checkpoint
-//! of the run with `bootstrap.toml`. An interrupted bootstrap resumes from it, and a trainer does not mistake it for a
-//! checkpoint of generation 1. Bootstrapping is complete with model 1; training then continues with zero momentum.
+//! Each epoch has every position once, in random order; targets are the move played and the winner. The state is a
+//! checkpoint of the run with `bootstrap.toml`. An interrupted bootstrap resumes from it, and a trainer does not
+//! mistake it for a checkpoint of generation 1. Bootstrapping is complete with model 1; training then continues with
+//! zero momentum.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -39,8 +40,8 @@ struct State {
     origin: Vec<Source>,
 }
 
-/// A bootstrap: trains on human games, beginning with some weights or with random ones, and publishes the outcome as model 1 of
-/// a run. When the process is to stop, the state is saved.
+/// A bootstrap: trains on human games, beginning with some weights or with random ones, and publishes the outcome as
+/// model 1 of a run. When the process is to stop, the state is saved.
 pub struct Bootstrap<'a> {
     run: &'a Run,
     config: &'a RunConfig,
@@ -68,7 +69,8 @@ impl<'a> Bootstrap<'a> {
     /// A new bootstrap, or the one that is under way in this run.
     ///
     /// # Errors
-    /// A run that has models, or is training its first; weights of another shape; or a bootstrap under way from other games.
+    /// A run that has models, or is training its first; weights of another shape; or a bootstrap under way from other
+    /// games.
     pub fn new(
         run: &'a Run,
         config: &'a RunConfig,
@@ -132,8 +134,8 @@ impl<'a> Bootstrap<'a> {
         Ok(())
     }
 
-    /// Measures it on holdout games, if there are any, and writes that down. What a resumed process measures first is not
-    /// written down: the process before may have measured the same step.
+    /// Measures it on holdout games, if there are any, and writes that down. What a resumed process measures first is
+    /// not written down: the process before may have measured the same step.
     fn measure(&mut self) -> Result<(), TrainerError> {
         self.put_mean();
         let step = self.trainer.steps();

@@ -19,12 +19,12 @@ pub(crate) struct Args {
     /// Human games for supervised training: .sgf or .sgf.gz [default: none, with --from]
     #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "from")]
     sgf: Vec<PathBuf>,
-    /// Initial weights: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file of weights, ONNX included
-    /// [default: random]
+    /// Initial weights: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file of weights, ONNX
+    /// included [default: random]
     #[arg(long, value_name = "MODEL|FILE")]
     from: Option<ModelName>,
-    /// Grow to the network of the configuration (Net2Net): more blocks or filters, or tactics instead of features. The grown
-    /// network computes the same function
+    /// Grow to the network of the configuration (Net2Net): more blocks or filters, or tactics instead of features. The
+    /// grown network computes the same function
     #[arg(long, requires = "from")]
     grow: bool,
     /// Steps of supervised training [default: no limit, with --minutes]
@@ -49,8 +49,8 @@ pub(crate) enum Beginning {
     Games(HumanGames, Option<InitialWeights>),
 }
 
-/// What the arguments name, if it fits the configuration. Warns of a learning rate that is far above the last one of a model.
-/// To be called before the run begins, which would keep its configuration.
+/// What the arguments name, if it fits the configuration. Warns of a learning rate that is far above the last one of a
+/// model. To be called before the run begins, which would keep its configuration.
 pub(crate) fn beginning(models: &Models, config: &RunConfig, args: &Args) -> anyhow::Result<Beginning> {
     if !args.sgf.is_empty() && args.steps.is_none() && args.minutes.is_none() {
         return Err(anyhow!("for how long? --steps N or --minutes N")).misconfigured();
@@ -68,8 +68,8 @@ pub(crate) fn beginning(models: &Models, config: &RunConfig, args: &Args) -> any
     }
 }
 
-/// The weights that a run begins with, and the alarm where they are those of a model with the same network that had a far lower
-/// learning rate in the end.
+/// The weights that a run begins with, and the alarm where they are those of a model with the same network that had a
+/// far lower learning rate in the end.
 fn initial(
     models: &Models,
     config: &RunConfig,
@@ -87,8 +87,9 @@ fn initial(
     Ok((weights, jump))
 }
 
-/// The alarm of a run whose first learning rate is far above that of the last step of a model. No alarm where that is not known:
-/// the model has taken no step, or another version wrote the configuration of its run, which is no error here.
+/// The alarm of a run whose first learning rate is far above that of the last step of a model. No alarm where that is
+/// not known: the model has taken no step, or another version wrote the configuration of its run, which is no error
+/// here.
 fn rate_jump(models: &Models, config: &RunConfig, parent: &ModelMetadata) -> Option<Alarm> {
     let last = parent.step.checked_sub(1)?;
     let theirs = models.run(&parent.run).ok()?.config().ok().flatten()?;

@@ -16,8 +16,8 @@ use crate::{Console, Driver, ReferenceArgs, TrainerError, bootstrap_command, fil
 
 /// Train the models of a run on its shards and publish them.
 ///
-/// Each model continues its predecessor with one pass over its shards. The trainer waits for missing shards. A restarted
-/// trainer resumes from its checkpoint: it trains on no batch twice.
+/// Each model continues its predecessor with one pass over its shards. The trainer waits for missing shards. A
+/// restarted trainer resumes from its checkpoint: it trains on no batch twice.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {

@@ -1,4 +1,5 @@
-//! What examples tell of the searches and the games that they come from, for the alarms, and of values in each stage of a game.
+//! What examples tell of the searches and the games that they come from, for the alarms, and of values in each stage of
+//! a game.
 
 use std::collections::HashSet;
 
@@ -58,8 +59,8 @@ impl Scored {
     }
 }
 
-/// Squared error of values for the side to move against the root values of the examples, by stage of the game; `None` of a
-/// stage without examples.
+/// Squared error of values for the side to move against the root values of the examples, by stage of the game; `None`
+/// of a stage without examples.
 pub(crate) fn errors_by_stage(examples: &[Example], values: &[f32]) -> [Option<f32>; Stage::ALL.len()] {
     Stage::ALL.map(|stage| {
         let of_stage = examples.iter().zip(values).filter(|(example, _)| Stage::of(example.turn.into()) == stage);

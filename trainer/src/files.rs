@@ -31,8 +31,8 @@ pub(crate) struct Export {
     /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file of weights
     #[arg(long, value_name = "MODEL|FILE")]
     model: ModelName,
-    /// File format: weights (safetensors, as stored), folded (safetensors, batch norms folded), leela-zero (text) or onnx
-    /// [default: by the name of --out: onnx for .onnx, leela-zero for .txt, weights for others]
+    /// File format: weights (safetensors, as stored), folded (safetensors, batch norms folded), leela-zero (text) or
+    /// onnx [default: by the name of --out: onnx for .onnx, leela-zero for .txt, weights for others]
     #[arg(long, value_name = "KIND")]
     format: Option<Format>,
     /// Output file; gzipped if its name ends in .gz

@@ -21,10 +21,11 @@ use crate::{Reference, References, TrainerError, TrainerEvent};
 const STEPS_PER_LINE: usize = 10;
 /// Examples of the holdout that are measured for each model, at least, where there are so many.
 const LEAST_HOLDOUT_POSITIONS: usize = 4_096;
-/// Examples trained on for each that is measured between those bounds. A step goes three ways through the network where measuring goes one,
-/// so between those bounds the validation set takes about a 24th of the time of the steps.
+/// Examples trained on for each that is measured between those bounds. A step goes three ways through the network where
+/// measuring goes one, so between those bounds the validation set takes about a 24th of the time of the steps.
 const TRAINED_PER_MEASURED: usize = 8;
-/// Examples that are evaluated under all symmetries, at most: a quarter as many evaluations as `LEAST_HOLDOUT_POSITIONS`.
+/// Examples that are evaluated under all symmetries, at most: a quarter as many evaluations as
+/// `LEAST_HOLDOUT_POSITIONS`.
 const SPREAD_EXAMPLES: usize = 128;
 /// What the log calls the value errors of deep searches by stage of the game.
 const STAGE_ERRORS: [&str; Stage::ALL.len()] = ["value_error_early", "value_error_middle", "value_error_late"];
@@ -56,9 +57,9 @@ impl<'a> GenerationTrainer<'a> {
         GenerationTrainer { run, config, references, shards, work, reporter, training_losses, scored }
     }
 
-    /// Trains until all batches are done or `stop` is requested, and saves; in between after a line of the log, if `save_every`
-    /// has passed. What is measured without training on a batch, so that no checkpoint is published, is returned: it is to be
-    /// published after the model.
+    /// Trains until all batches are done or `stop` is requested, and saves; in between after a line of the log, if
+    /// `save_every` has passed. What is measured without training on a batch, so that no checkpoint is published, is
+    /// returned: it is to be published after the model.
     pub(crate) fn train(&mut self, save_every: Duration, stop: &Stop) -> Result<Option<Journal>, TrainerError> {
         let train = &self.config.train;
         let steps = self.batches_in_generation()?;
@@ -217,8 +218,8 @@ impl<'a> GenerationTrainer<'a> {
         Ok(Validation { losses, spread, searches: SearchGain::of(examples) })
     }
 
-    /// The learning rates of the steps of this model, from the one before the first on; none where the network has grown, which
-    /// may want a higher rate.
+    /// The learning rates of the steps of this model, from the one before the first on; none where the network has
+    /// grown, which may want a higher rate.
     fn rates(&self) -> Vec<f32> {
         let generation = self.shards.generation;
         if self.config.network_of(generation) != self.config.network_of(generation.saturating_sub(1)) {

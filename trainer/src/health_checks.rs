@@ -1,7 +1,7 @@
 //! Whether a model that has just been trained is well: alarms for faults that spoil a run in silence.
 //!
-//! The bounds are wide: no run that trained well reached one. Each alarm describes a failure that has happened:
-//! Minigo trained 115 models without symmetries, with batch norms that did not fit, and on too few games again and again.
+//! The bounds are wide: no run that trained well reached one. Each alarm describes a failure that has happened: Minigo
+//! trained 115 models without symmetries, with batch norms that did not fit, and on too few games again and again.
 
 use std::fmt;
 
@@ -17,30 +17,30 @@ const OVERFITTING: f32 = 0.5;
 const MOST_SPREAD: f32 = 0.25;
 /// Part of its own length that a tensor may move in a step.
 const UPDATE: f32 = 0.1;
-/// Divergence of priors and search policies in nats, below which there is nothing to train: in two runs with little weight on
-/// values top-1 accuracy stopped rising there, and rose again with more …
+/// Divergence of priors and search policies in nats, below which there is nothing to train: in two runs with little
+/// weight on values top-1 accuracy stopped rising there, and rose again with more …
 const LEARNED: f32 = 0.15;
 /// … unless the searches themselves are nearly sure: nats of their policies.
 const UNSURE: f32 = 2.0;
 /// Divergence of search policies from their priors by the entropy of these, below which searches add nothing. A search
-/// that returns its prior has 0 to 0.004, by the rounding of policies, however sure the network is. The 107 models of two
-/// runs on 9x9 had 0.19 to 0.49 (`experiments/0097-run-to-80-models-avx2`, `experiments/0101-one-run-on-two-cores`). While
-/// policies came to equal their targets in `experiments/0032-9x9-hour-one-command`, 0.03 to 0.05 of the policy loss was
-/// above the targets, and 0.3 to 0.4 thereafter. The root noise of PUCT counts as something added, so there the alarm may
-/// stay silent.
+/// that returns its prior has 0 to 0.004, by the rounding of policies, however sure the network is. The 107 models of
+/// two runs on 9x9 had 0.19 to 0.49 (`experiments/0097-run-to-80-models-avx2`,
+/// `experiments/0101-one-run-on-two-cores`). While policies came to equal their targets in
+/// `experiments/0032-9x9-hour-one-command`, 0.03 to 0.05 of the policy loss was above the targets, and 0.3 to 0.4
+/// thereafter. The root noise of PUCT counts as something added, so there the alarm may stay silent.
 const ADDED: f32 = 0.05;
 /// Squared error of root values against outcomes above that of the network's values for the same positions, from which
-/// searches spoil values. The models of those two runs had −0.06 to 0, with a deviation of 0.01 among those of 20 games. As
-/// it is no ratio, the small errors of decided positions do not raise the alarm.
+/// searches spoil values. The models of those two runs had −0.06 to 0, with a deviation of 0.01 among those of 20
+/// games. As it is no ratio, the small errors of decided positions do not raise the alarm.
 const WORSE: f32 = 0.05;
 /// Share of the examples with a target for ownership or score, below which their heads have too little to train on. The
-/// games of each model had 0.21 to 1 with the usual tenth of calibration games, in the same two runs. As these are longer
-/// than resigned games, their share is above a tenth then, whatever the others do.
+/// games of each model had 0.21 to 1 with the usual tenth of calibration games, in the same two runs. As these are
+/// longer than resigned games, their share is above a tenth then, whatever the others do.
 const SCORED: f32 = 0.05;
-/// Learning rate by that of the step before, above which it undoes what smaller steps have trained. Warm-up doubles it at
-/// most, and the rates of all presets fall. Runs that began from a model of another run had ten times its last rate, with a
-/// larger network (`experiments/0051-95-percent-in-75-minutes`) or the same (`experiments/0055-32-visits-six-hours`). With
-/// the same one, `trainer bootstrap` compares the two.
+/// Learning rate by that of the step before, above which it undoes what smaller steps have trained. Warm-up doubles it
+/// at most, and the rates of all presets fall. Runs that began from a model of another run had ten times its last rate,
+/// with a larger network (`experiments/0051-95-percent-in-75-minutes`) or the same
+/// (`experiments/0055-32-visits-six-hours`). With the same one, `trainer bootstrap` compares the two.
 const JUMP: f32 = 3.0;
 /// How often a new position may be sampled on average.
 const SAMPLES: f64 = 16.0;
@@ -130,8 +130,8 @@ pub(crate) fn largest_update(train: &Train, diagnostics: &[TensorDiagnostics]) -
     compared(train, diagnostics).map(|vital| vital.update_ratio).fold(0.0, f32::max)
 }
 
-/// The tensors whose updates are compared with their norms: weights that are trained. Biases and shifts begin at 0, where
-/// any step is infinitely large.
+/// The tensors whose updates are compared with their norms: weights that are trained. Biases and shifts begin at 0,
+/// where any step is infinitely large.
 fn compared<'a>(train: &Train, diagnostics: &'a [TensorDiagnostics]) -> impl Iterator<Item = &'a TensorDiagnostics> {
     let is_weight = |tensor: &str| tensor.ends_with("weight") && !tensor.ends_with("norm.weight");
     diagnostics.iter().filter(move |vital| is_weight(&vital.tensor) && is_trained(train, &vital.tensor))

@@ -3,12 +3,12 @@
 use record::Example;
 use store::{Run, StoreError};
 
-/// Examples of the holdout that are measured for each model, at most: the newest ones. The standard error of an accuracy is
-/// then about 1 %.
+/// Examples of the holdout that are measured for each model, at most: the newest ones. The standard error of an
+/// accuracy is then about 1 %.
 pub const MOST_HOLDOUT_POSITIONS: usize = 16_384;
 
-/// The newest examples that are never trained on, at most `most`, of models before `generation`. Files that cannot be read
-/// are passed over: nothing depends on any one of them.
+/// The newest examples that are never trained on, at most `most`, of models before `generation`. Files that cannot be
+/// read are passed over: nothing depends on any one of them.
 pub(crate) fn holdout(run: &Run, generation: u32, most: usize) -> Result<Vec<Example>, StoreError> {
     let mut examples = Vec::new();
     for model in (0..generation).rev() {

@@ -37,8 +37,8 @@ impl InitialWeights {
         Ok(InitialWeights { weights, source: Source::new(kind, name, &bytes) })
     }
 
-    /// The same with scales for int16 inference: those of the file, or others from the network's own games, 384 positions that
-    /// it evaluates in f32. Without them every program that opens the model has to find them.
+    /// The same with scales for int16 inference: those of the file, or others from the network's own games, 384
+    /// positions that it evaluates in f32. Without them every program that opens the model has to find them.
     ///
     /// # Errors
     /// A network whose output is not finite.
@@ -58,9 +58,10 @@ impl InitialWeights {
         Ok(InitialWeights { weights, source: self.source })
     }
 
-    /// The same with the auxiliary heads of the configuration, where nothing else differs: those that the weights lack begin as
-    /// in a new network, and others are dropped. Folded, ONNX and Leela Zero files have none. Widths of layers that no
-    /// block has, which the last two do not keep either, become those of the configuration, too. The network plays the same.
+    /// The same with the auxiliary heads of the configuration, where nothing else differs: those that the weights lack
+    /// begin as in a new network, and others are dropped. Folded, ONNX and Leela Zero files have none. Widths of layers
+    /// that no block has, which the last two do not keep either, become those of the configuration, too. The network
+    /// plays the same.
     ///
     /// # Errors
     /// As [`Weights::grown`].
@@ -116,8 +117,8 @@ pub(crate) fn publish_first(
     Ok(metadata)
 }
 
-/// Only a run without models can begin with one, and only before it has a checkpoint. A trainer would train on from its own and
-/// publish another model 1; a bootstrap could not publish what it trained.
+/// Only a run without models can begin with one, and only before it has a checkpoint. A trainer would train on from its
+/// own and publish another model 1; a bootstrap could not publish what it trained.
 pub(crate) fn refuse_begun(run: &Run) -> Result<(), TrainerError> {
     refuse_models(run)?;
     match run.checkpoints().newest()? {

@@ -1,8 +1,9 @@
 //! The trainer stage: trains on the shards of a generation and publishes the next model.
 //!
-//! The cast: the [`Driver`] makes one model after the other. It finds the step to resume from (`resume`) and reads
-//! the examples in their order (`dataset`). [`net::Trainer`] takes them batch by batch (`generation`); losses go to `journal` and
-//! `events`. All state between two models is in the store, so the process may be killed and restarted at any time.
+//! The cast: the [`Driver`] makes one model after the other. It finds the step to resume from (`resume`) and reads the
+//! examples in their order (`dataset`). [`net::Trainer`] takes them batch by batch (`generation`); losses go to
+//! `journal` and `events`. All state between two models is in the store, so the process may be killed and restarted at
+//! any time.
 //!
 //! Models are measured on examples that are never trained on: the validation set of the run, and
 //! [`References`]: human games, and positions with results of deep searches.
@@ -91,8 +92,8 @@ pub enum TrainerEvent {
         step: u64,
         /// Positions it was measured on.
         examples: usize,
-        /// What they cost. `accuracy` is how often the most probable move is the one that was played, and `value_error` is
-        /// against the outcome.
+        /// What they cost. `accuracy` is how often the most probable move is the one that was played, and `value_error`
+        /// is against the outcome.
         losses: Losses,
         /// The squared error of the best value without the board.
         constant: f32,

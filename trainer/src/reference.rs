@@ -1,7 +1,7 @@
 //! Human games that every model of a run is measured on, as in Minigo's figure 3.
 //!
-//! The run does not train on them, so they compare its models on one scale. Games of the run cannot, since they change with
-//! the models.
+//! The run does not train on them, so they compare its models on one scale. Games of the run cannot, since they change
+//! with the models.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,8 @@ pub(crate) const POSITIONS: usize = 4096;
 
 /// Positions of human games, the same for every model.
 ///
-/// Which they are follows from the collection alone: every so manyth of all positions. So runs of one board can be compared.
+/// Which they are follows from the collection alone: every so manyth of all positions. So runs of one board can be
+/// compared.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// The positions.
@@ -82,8 +83,8 @@ pub struct References {
 /// Files for the evaluation of models.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReferenceArgs {
-    /// Evaluate every model on several thousand positions of these human games: .sgf or .sgf.gz, of the run's board size
-    /// [default: none]
+    /// Evaluate every model on several thousand positions of these human games: .sgf or .sgf.gz, of the run's board
+    /// size [default: none]
     #[arg(long, env = "TENGEN_EVAL_SGF", value_name = "FILE")]
     eval_sgf: Option<PathBuf>,
     /// Evaluate every model on these positions of `tengen study positions`, with the results of deep searches [default:

@@ -53,8 +53,8 @@ impl HumanGame {
 }
 
 impl HumanGames {
-    /// Reads collections of SGF, plain or gzipped, each with its name. Which games are held out is decided by the games and by
-    /// `selfplay.holdout_fraction`, so that runs with one fraction hold out the same.
+    /// Reads collections of SGF, plain or gzipped, each with its name. Which games are held out is decided by the games
+    /// and by `selfplay.holdout_fraction`, so that runs with one fraction hold out the same.
     ///
     /// # Errors
     /// A collection that cannot be unpacked, or no game that is of use; a record that is of none is omitted.
@@ -160,8 +160,8 @@ impl<'a> Order<'a> {
     pub(crate) fn recent(&mut self, step: u64, batch: usize, count: usize) -> Result<Vec<Example>, RecordError> {
         let end = step * batch as u64;
         let positions = self.order.len() as u64;
-        // The order of an earlier epoch would be drawn anew, and then that of this one again. So are those of the next ones
-        // where a collection has fewer positions than are counted here, which costs little.
+        // The order of an earlier epoch would be drawn anew, and then that of this one again. So are those of the next
+        // ones where a collection has fewer positions than are counted here, which costs little.
         let epoch = end.saturating_sub(1) / positions * positions;
         self.examples(epoch.max(end.saturating_sub(count as u64)), count)
     }

@@ -17,8 +17,8 @@ pub(crate) struct Access {
     pub(crate) hosts: Hosts,
     /// Digest of the token that visitors must give.
     session: Option<String>,
-    /// The name of the cookie with a session, which follows from the token: browsers share cookies between the ports of a
-    /// host.
+    /// The name of the cookie with a session, which follows from the token: browsers share cookies between the ports of
+    /// a host.
     pub(crate) cookie: String,
     /// Whether play and analysis are absent.
     pub(crate) read_only: bool,

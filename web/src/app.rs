@@ -61,7 +61,8 @@ struct Shared {
 }
 
 impl App {
-    /// An application that reads this store until `stopped` turns true, for so many streams and WebSockets at the same time.
+    /// An application that reads this store until `stopped` turns true, for so many streams and WebSockets at the same
+    /// time.
     pub(crate) fn new(
         store: Store,
         access: Access,
@@ -158,8 +159,8 @@ impl App {
         &self.0.live
     }
 
-    /// The openings of some models, about so many games of each. They are kept until the model has other files: workers may
-    /// publish games of a model after newer ones.
+    /// The openings of some models, about so many games of each. They are kept until the model has other files: workers
+    /// may publish games of a model after newer ones.
     pub(crate) fn openings(
         &self,
         run: &Run,

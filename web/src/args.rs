@@ -11,7 +11,8 @@ pub struct ServeArgs {
     /// --tls-cert and --tls-key, or --read-only
     #[arg(long, env = "TENGEN_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     pub listen: String,
-    /// Host name under which browsers reach the server, besides IP addresses and localhost; may be repeated [default: none]
+    /// Host name under which browsers reach the server, besides IP addresses and localhost; may be repeated [default:
+    /// none]
     #[arg(long = "allow-host", env = "TENGEN_ALLOW_HOST", value_name = "HOST", value_delimiter = ',', value_parser = host)]
     pub hosts: Vec<String>,
     /// File whose first line is the token that visitors must give: 16 to 4096 printable ASCII characters without blanks
@@ -30,8 +31,8 @@ pub struct ServeArgs {
     /// Opening book of `tengen book` to show at /book, as it is when the server starts [default: none]
     #[arg(long, env = "TENGEN_BOOK", value_name = "FILE")]
     pub book: Option<PathBuf>,
-    /// Connections at the same time; others wait. Three quarters of them may stay open, for pages that are kept up to date and
-    /// for play
+    /// Connections at the same time; others wait. Three quarters of them may stay open, for pages that are kept up to
+    /// date and for play
     #[arg(long, env = "TENGEN_CONNECTIONS", default_value = "256", value_name = "N", allow_negative_numbers = true, value_parser = within(4..=65_536_usize))]
     pub connections: usize,
     /// Of the pages for players.

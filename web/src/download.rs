@@ -12,7 +12,8 @@ use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
-/// Bytes of a body that the connection takes at a time. It drops a body with the last of them, and not when they are sent.
+/// Bytes of a body that the connection takes at a time. It drops a body with the last of them, and not when they are
+/// sent.
 pub(crate) const PART: usize = 64 << 10;
 
 /// A file with this content.

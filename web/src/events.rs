@@ -103,7 +103,8 @@ async fn aged(last: Instant, age: Option<Duration>) {
     }
 }
 
-/// Time between two events of a page that wants this one, where so many pages are open: each that reads an event is made again.
+/// Time between two events of a page that wants this one, where so many pages are open: each that reads an event is
+/// made again.
 fn between(pause: Duration, open: usize) -> Duration {
     pause.min(LONGEST).saturating_mul(open.div_ceil(PAGES) as u32).max(SHORTEST)
 }
@@ -132,8 +133,8 @@ pub(crate) fn polled(
     response(events, ALIVE)
 }
 
-/// The response with these events, which stays open and has an event each so often at least. nginx passes events on at once
-/// only where the response requests it.
+/// The response with these events, which stays open and has an event each so often at least. nginx passes events on at
+/// once only where the response requests it.
 fn response(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static, each: Duration) -> Response {
     let alive = KeepAlive::new().interval(each).event(Event::default().event("alive").data("alive"));
     ([("x-accel-buffering", "no")], Sse::new(events).keep_alive(alive)).into_response()

@@ -83,8 +83,8 @@ fn check(access: &Access, request: &Request) -> Result<(), Refusal> {
     if is_open || access.admits(given_session(access, headers).as_deref()) { Ok(()) } else { Err(Refusal::Session) }
 }
 
-/// Pages from elsewhere may link to this server, and that is all. What changes something, or stays open, must say that it comes
-/// from a page of this server.
+/// Pages from elsewhere may link to this server, and that is all. What changes something, or stays open, must say that
+/// it comes from a page of this server.
 fn origin_is_own(access: &Access, request: &Request, host: &str) -> bool {
     let headers = request.headers();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD) && !is_upgrade(headers);

@@ -24,8 +24,8 @@ use tower_http::timeout::TimeoutBody;
 
 use crate::error::WebError;
 
-/// Time for a handshake, for the head of a request, for more of its body, and for a client to take more of a response; an idle
-/// connection is closed after it.
+/// Time for a handshake, for the head of a request, for more of its body, and for a client to take more of a response;
+/// an idle connection is closed after it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// Pause after a failed accept: too many open files, which passes.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -71,8 +71,8 @@ fn links(run: &Run, plot: &Plot) -> DataLinks {
     DataLinks::of(|ending| format!("/runs/{}/openings/{}.{ending}", run.name(), plot.id))
 }
 
-/// At most so many models: the first, then every second, fourth or eighth and so on, and the newest. So a new model adds
-/// one to those whose games were counted, and takes the place of the newest.
+/// At most so many models: the first, then every second, fourth or eighth and so on, and the newest. So a new model
+/// adds one to those whose games were counted, and takes the place of the newest.
 fn chosen(models: &[u32]) -> Vec<u32> {
     let Some(newest) = models.len().checked_sub(1) else { return Vec::new() };
     let step = (0..).map(|power| 1 << power).find(|step| newest.div_ceil(*step) < MODELS).unwrap_or(1);

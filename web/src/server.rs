@@ -61,8 +61,8 @@ impl Server {
         Server::serve(bind(&args.listen)?, access, tls, args.connections, Pages { play, book }, store)
     }
 
-    /// Begins to serve the pages of runs to this machine alone, at this address, or at any free port where another process
-    /// has the address.
+    /// Begins to serve the pages of runs to this machine alone, at this address, or at any free port where another
+    /// process has the address.
     ///
     /// # Errors
     /// An address that cannot be used, or that other machines can reach.

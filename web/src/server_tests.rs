@@ -204,8 +204,8 @@ fn list_of_models_is_remembered_between_requests() {
         reads.load(Ordering::Relaxed)
     };
     let first = list();
-    // Whether there is a run of the demo's name. Where the list is not fresh any more, also whether each run is there, has
-    // another model, and has the one that was its newest; neither configurations nor older models are read again.
+    // Whether there is a run of the demo's name. Where the list is not fresh any more, also whether each run is there,
+    // has another model, and has the one that was its newest; neither configurations nor older models are read again.
     let second = list();
     assert!(second <= 1 + 3 * runs.len() && second < first, "{first} {second}");
     assert!(get(server.address(), "/play/runs").contains(r#"["one","three","two"]"#));

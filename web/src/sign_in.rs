@@ -59,8 +59,8 @@ pub(crate) async fn submit(
     ([(header::SET_COOKIE, cookie)], Redirect::to(to.unwrap_or("/"))).into_response()
 }
 
-/// Whether this is the address of a page of this server. Browsers read two slashes, also backward ones, as the beginning
-/// of a host, and skip tabs.
+/// Whether this is the address of a page of this server. Browsers read two slashes, also backward ones, as the
+/// beginning of a host, and skip tabs.
 fn is_own(to: &str) -> bool {
     let is_path = to.strip_prefix('/').is_some_and(|rest| !rest.starts_with(['/', '\\']));
     is_path && to.bytes().all(|byte| byte.is_ascii_graphic())

@@ -22,8 +22,8 @@ const POLL: Duration = Duration::from_secs(3);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// A run whose pages were not opened for so long is forgotten.
 pub(crate) const IDLE: Duration = Duration::from_secs(600);
-/// Runs that are watched at the same time. Another one takes the place of the least recently opened of those that no open page
-/// follows.
+/// Runs that are watched at the same time. Another one takes the place of the least recently opened of those that no
+/// open page follows.
 pub(crate) const MOST_RUNS: NonZeroUsize = NonZeroUsize::new(32).expect("above 0");
 /// Files that are read between two polls of what readers wait for.
 const STEP: usize = 32;
@@ -48,7 +48,8 @@ impl Snapshot {
         self.facts.unread > 0
     }
 
-    /// The address of events of all that is published, for a page that takes so long to make: the longer, the fewer events.
+    /// The address of events of all that is published, for a page that takes so long to make: the longer, the fewer
+    /// events.
     pub(crate) fn events_for(&self, took: Duration) -> String {
         format!("/runs/{}/events?version={}&pause={}", self.run.name(), self.version, pause(took))
     }
@@ -64,7 +65,8 @@ impl Snapshot {
     }
 }
 
-/// Milliseconds between two events of a page that takes so long to make. Pages compare them, and need not know the shortest.
+/// Milliseconds between two events of a page that takes so long to make. Pages compare them, and need not know the
+/// shortest.
 pub(crate) fn pause(took: Duration) -> u128 {
     (took * SHARE).max(SHORTEST).as_millis()
 }
@@ -152,8 +154,8 @@ impl Watches {
     }
 }
 
-/// Where versions begin: a thousand for each millisecond since 1970, so that a page of an earlier server or watch has another
-/// version.
+/// Where versions begin: a thousand for each millisecond since 1970, so that a page of an earlier server or watch has
+/// another version.
 pub(crate) fn first_version() -> u64 {
     1000 * runtime::unix_millis()
 }
@@ -222,8 +224,8 @@ impl Watched {
         Ok(())
     }
 
-    /// Reads what is new, and publishes it; the first time also where nothing is. An error keeps the reader: what it could not
-    /// reach stays unread.
+    /// Reads what is new, and publishes it; the first time also where nothing is. An error keeps the reader: what it
+    /// could not reach stays unread.
     fn poll(&mut self, kept: &mut Option<Reader>, is_first: bool) -> Result<(), StoreError> {
         let reader = match kept {
             Some(reader) => reader,

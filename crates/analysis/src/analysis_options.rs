@@ -24,8 +24,8 @@ pub struct AnalysisOptions {
 }
 
 impl AnalysisOptions {
-    /// Options with as many positions a thread as fill batches of [`BATCH`] with their leaves. Each task has its own visits.
-    /// A pass is considered at any turn: games of others may be over early.
+    /// Options with as many positions a thread as fill batches of [`BATCH`] with their leaves. Each task has its own
+    /// visits. A pass is considered at any turn: games of others may be over early.
     pub fn new(settings: Settings, budget: Budget, threads: usize, seed: u64) -> AnalysisOptions {
         let Budget { leaves, .. } = budget;
         let settings = Settings { pass_from: 0, ..settings };

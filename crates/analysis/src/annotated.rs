@@ -56,8 +56,9 @@ pub fn annotated(record: &Record, annotation: &Annotation<'_>) -> String {
     })
 }
 
-/// Writes a game with its variations and the analysis of all its positions: the reports are those of the position before the
-/// first move, and then of each move. It has no other lines than these, so that it can be read and written again and again.
+/// Writes a game with its variations and the analysis of all its positions: the reports are those of the position
+/// before the first move, and then of each move. It has no other lines than these, so that it can be read and written
+/// again and again.
 pub fn annotated_tree(record: &Record, moves: &[Branch], annotation: &Annotation<'_>) -> String {
     let losses = tree_losses(record.size, moves, annotation.reports);
     record.tree_to_sgf(moves, |node| {
@@ -131,8 +132,8 @@ fn labels(record: &Record, report: &Report) -> Vec<String> {
     letters.map(|(letter, point)| format!("{}:{letter}", point_to_sgf(record.size, point))).collect()
 }
 
-/// Lizzie's property: the winrate of the last mover in percent, visits, and the moves as Leela Zero writes them, each from the
-/// perspective of the player to move.
+/// Lizzie's property: the winrate of the last mover in percent, visits, and the moves as Leela Zero writes them, each
+/// from the perspective of the player to move.
 fn for_lizzie(report: &Report) -> String {
     let black_to_move = report.root_info.current_player == "B";
     let mover = |winrate: f64| if black_to_move { winrate } else { 1.0 - winrate };
@@ -216,9 +217,10 @@ mod tests {
         line: String,
     }
 
-    /// The property as Lizzie reads it (`SGFParser.parse` and `MoveData.fromInfo`): the winrate of the player to move in percent,
-    /// visits, and the candidates. The first line has the program, the winrate of the other player and visits. The second has
-    /// pairs of a key and a value for each move, of which unknown ones are omitted, and `pv` with all that follows it.
+    /// The property as Lizzie reads it (`SGFParser.parse` and `MoveData.fromInfo`): the winrate of the player to move
+    /// in percent, visits, and the candidates. The first line has the program, the winrate of the other player and
+    /// visits. The second has pairs of a key and a value for each move, of which unknown ones are omitted, and `pv`
+    /// with all that follows it.
     fn read_by_lizzie(text: &str) -> (f64, u32, Vec<Shown>) {
         let (first, second) = text.split_once('\n').expect("two lines");
         let [_, winrate, visits] = first.split(' ').collect::<Vec<_>>()[..] else { panic!("{first}") };

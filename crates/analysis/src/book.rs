@@ -1,7 +1,8 @@
 //! An opening book: positions with search results, linked by the moves between them.
 //!
-//! A position is stored once for all its images and for all ways to it ([`BookKey`]). The file has a line for each position; a
-//! later line of the same position replaces an earlier one. [`Graph`] follows the moves from the empty board.
+//! A position is stored once for all its images and for all ways to it ([`BookKey`]). The file has a line for each
+//! position; a later line of the same position replaces an earlier one. [`Graph`] follows the moves from the empty
+//! board.
 
 mod export;
 mod file;
@@ -138,8 +139,8 @@ impl BookHeader {
     }
 }
 
-/// The settings that change a search of a position, but for visits, of which a book may have several, scoring and komi. Books are
-/// refused where this text changes.
+/// The settings that change a search of a position, but for visits, of which a book may have several, scoring and komi.
+/// Books are refused where this text changes.
 fn search(settings: &Settings) -> String {
     let Settings {
         algorithm,
@@ -174,7 +175,8 @@ pub struct Entry {
     pub visits: u32,
     /// Mean value of the search, for Black.
     pub value: f32,
-    /// Whether its search ended before its visits, with a tree that was as large as it may be: another would end there, too.
+    /// Whether its search ended before its visits, with a tree that was as large as it may be: another would end there,
+    /// too.
     #[serde(default, skip_serializing_if = "is_false")]
     pub full: bool,
     /// The most visited moves, the best first.

@@ -5,7 +5,8 @@ use go::{Game, Move};
 use crate::Report;
 use crate::running::position;
 
-/// The candidate moves of an analysed position of a game without the move that was played, the best first, `most` at most.
+/// The candidate moves of an analysed position of a game without the move that was played, the best first, `most` at
+/// most.
 pub fn candidates(game: &Game, report: &Report, most: usize) -> Vec<Move> {
     let played = game.moves().get(report.turn_number);
     let moves = report.move_infos.iter().filter_map(|info| Move::from_gtp(game.size(), &info.r#move));

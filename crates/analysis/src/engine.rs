@@ -21,7 +21,8 @@ const SPARE: usize = 8;
 /// Searches positions in threads of its own.
 ///
 /// An analysis is a function of its task, the settings and the model; concurrent searches do not change it, unless time
-/// is limited. With a network on a GPU this holds within the rounding of its evaluations only, which can change a search.
+/// is limited. With a network on a GPU this holds within the rounding of its evaluations only, which can change a
+/// search.
 pub struct Engine {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,

@@ -1,7 +1,8 @@
 //! The analysis of a game as a file of lines, to which positions are added one by one.
 //!
-//! The first line is a [`Header`], each other line the [`Report`] of a position, in the order in which they were finished. A
-//! process that is killed leaves half a line at the end, at most; it is dropped when the file is opened again.
+//! The first line is a [`Header`], each other line the [`Report`] of a position, in the order in which they were
+//! finished. A process that is killed leaves half a line at the end, at most; it is dropped when the file is opened
+//! again.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -78,8 +79,8 @@ impl Header {
     }
 }
 
-/// The file of an analysis. It is closed between two positions, since collections have more games than processes may have open
-/// files, and locked only while it is opened or written: half a line is then of a process that was killed.
+/// The file of an analysis. It is closed between two positions, since collections have more games than processes may
+/// have open files, and locked only while it is opened or written: half a line is then of a process that was killed.
 #[derive(Debug)]
 pub struct AnalysisFile {
     path: PathBuf,
@@ -226,7 +227,8 @@ pub(crate) fn open_to_extend(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).open(path)
 }
 
-/// The file, once no other process reads or writes a line of it. That takes a moment, unless the process was suspended meanwhile.
+/// The file, once no other process reads or writes a line of it. That takes a moment, unless the process was suspended
+/// meanwhile.
 fn locked(path: &Path, file: File) -> File {
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         tracing::warn!(file = %path.display(), "another process has locked the analysis; waiting for it");
@@ -241,8 +243,8 @@ fn add_line(file: &mut File, what: &impl Serialize) -> io::Result<()> {
     file.write_all(line.as_bytes())
 }
 
-/// Whether a file without a whole line is a header of a format, or its beginning: of a process that was killed before it
-/// searched anything.
+/// Whether a file without a whole line is a header of a format, or its beginning: of a process that was killed before
+/// it searched anything.
 pub(crate) fn is_cut_header(bytes: &[u8], format: &str) -> bool {
     let start = format!("{{\"format\":\"{format}\"");
     start.as_bytes().starts_with(bytes) || bytes.starts_with(start.as_bytes())

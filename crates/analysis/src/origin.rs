@@ -9,7 +9,8 @@ pub struct Origin<'a> {
     pub model: &'a str,
     /// The SHA-256 of its weights in hexadecimal digits; `None` for a built-in model, which has none.
     pub weights: Option<&'a str>,
-    /// What rounds evaluations: symmetry and steps of the evaluation cache, as `canonical 2048`; `None` without a cache.
+    /// What rounds evaluations: symmetry and steps of the evaluation cache, as `canonical 2048`; `None` without a
+    /// cache.
     pub evaluations: Option<&'a str>,
 }
 
@@ -19,8 +20,8 @@ impl<'a> Origin<'a> {
         Origin { model, ..Origin::default() }
     }
 
-    /// Whether both are of one model: of the same name, or of files of one name with the same weights in whatever folders. The
-    /// name of a file of weights is its path, as typed.
+    /// Whether both are of one model: of the same name, or of files of one name with the same weights in whatever
+    /// folders. The name of a file of weights is its path, as typed.
     pub(crate) fn is_of_model(&self, other: &Origin<'_>) -> bool {
         let [own_file, other_file] = [self.model, other.model].map(|model| Path::new(model).file_name());
         let same_file = self.weights.is_some() && self.weights == other.weights && own_file == other_file;

@@ -24,8 +24,8 @@ pub fn losses(record: &Record, reports: &[Option<Report>]) -> Vec<Loss> {
     tree_losses(record.size, &record.line(), reports)
 }
 
-/// The same for a game with variations. The first report is that of the position before the first move, and the others are
-/// those of the moves; the index of a move is its `turn`.
+/// The same for a game with variations. The first report is that of the position before the first move, and the others
+/// are those of the moves; the index of a move is its `turn`.
 pub(crate) fn tree_losses(size: Size, moves: &[Branch], reports: &[Option<Report>]) -> Vec<Loss> {
     let of = |index: usize| {
         let Branch { parent, turn } = &moves[index];

@@ -11,8 +11,8 @@ use crate::priorities::{Priorities, Priority};
 use crate::queue::{Event, Job, TaskId};
 use crate::{Analysis, Task};
 
-/// Visits after which a search whose evaluations are all cached polls for events. Rounds end at its multiples, cached or
-/// not, so that caches change no result.
+/// Visits after which a search whose evaluations are all cached polls for events. Rounds end at its multiples, cached
+/// or not, so that caches change no result.
 const STEP: u32 = 128;
 
 /// A position that a worker searches.
@@ -126,8 +126,8 @@ impl BatchedGame for Running {
         }
     }
 
-    /// Ends a search that was stopped or is late: evaluations of which others wait, too, hold up no result. A full tree has to
-    /// wait: leaves without evaluations count in it, and results may not depend on how long a server takes.
+    /// Ends a search that was stopped or is late: evaluations of which others wait, too, hold up no result. A full tree
+    /// has to wait: leaves without evaluations count in it, and results may not depend on how long a server takes.
     fn poll(&mut self) -> bool {
         let is_unwanted = self.job.is_stopped() || self.is_late();
         if is_unwanted {

@@ -59,8 +59,8 @@ pub struct Network {
     pub value_head: ValueHead,
     /// Global average pooling in the value head.
     ///
-    /// The hidden layer sees the mean of each plane instead of every point: far fewer weights, which cannot overfit to game
-    /// outcomes. Use more `value_planes` with it.
+    /// The hidden layer sees the mean of each plane instead of every point: far fewer weights, which cannot overfit to
+    /// game outcomes. Use more `value_planes` with it.
     pub value_pooled: bool,
     /// Hidden width of squeeze-and-excitation in each block; 0: none.
     ///
@@ -86,8 +86,8 @@ pub enum Inputs {
     History,
     /// The board, chains with one, two and three liberties, ko, the last five moves and komi: 16 planes (after KataGo).
     Features,
-    /// `features`, and where a stone of either player would capture, be illegal, or have one, two or three liberties; chains
-    /// caught in a ladder and the moves that start it; pass-alive regions: 31 planes.
+    /// `features`, and where a stone of either player would capture, be illegal, or have one, two or three liberties;
+    /// chains caught in a ladder and the moves that start it; pass-alive regions: 31 planes.
     Tactics,
 }
 

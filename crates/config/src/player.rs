@@ -42,8 +42,9 @@ pub enum PlayerRef {
     Newest(RunName, Overrides),
 }
 
-/// Settings that differ from those a model was published with: keys of `[search]`; `visits`, the visits for each move of a
-/// match; `precision`, the numbers its network computes with; `evalcache=off`, no evaluation cache on disk. Ordered by key.
+/// Settings that differ from those a model was published with: keys of `[search]`; `visits`, the visits for each move
+/// of a match; `precision`, the numbers its network computes with; `evalcache=off`, no evaluation cache on disk.
+/// Ordered by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Overrides(BTreeMap<String, String>);
 

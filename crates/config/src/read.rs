@@ -24,7 +24,8 @@ impl RunConfig {
         Ok(config)
     }
 
-    /// Reads a complete configuration, applies overrides of the form `section.key=value` in order, and checks the result.
+    /// Reads a complete configuration, applies overrides of the form `section.key=value` in order, and checks the
+    /// result.
     ///
     /// A value is TOML, or else a plain string: `search.q_init=loss` works.
     ///
@@ -43,8 +44,8 @@ impl RunConfig {
     /// The path in `extends` is relative to the folder of the file.
     ///
     /// # Errors
-    /// As [`RunConfig::from_toml`], with the file, or with the overrides where the file is good without them; also a file
-    /// that cannot be read, and files that extend each other in a cycle.
+    /// As [`RunConfig::from_toml`], with the file, or with the overrides where the file is good without them; also a
+    /// file that cannot be read, and files that extend each other in a cycle.
     pub fn load<E: Display>(
         file: &Path,
         overrides: &[impl AsRef<str>],
@@ -125,7 +126,8 @@ fn merged(tables: &[Table]) -> Table {
     resolved
 }
 
-/// The file of a chain, the nearest first, whose values make the problem: the last one that has it without those before it.
+/// The file of a chain, the nearest first, whose values make the problem: the last one that has it without those before
+/// it.
 fn origin(tables: &[Table], problem: &ConfigError) -> usize {
     // No file has a key that is missing, and the first is the one to mend.
     let is_missing = matches!(problem, ConfigError::Missing { .. });

@@ -23,7 +23,8 @@ pub struct Loop {
     pub final_pairs: usize,
     /// 95 % interval in Elo at which the final pairs stop; 0: play all.
     ///
-    /// It holds for the rating of every model, against the mean of the others, and for the newest model minus the oldest.
+    /// It holds for the rating of every model, against the mean of the others, and for the newest model minus the
+    /// oldest.
     #[schemars(range(min = 0.0))]
     pub final_margin: f32,
 }

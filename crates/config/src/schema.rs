@@ -1,5 +1,5 @@
-//! The JSON Schema of configuration files, generated from the structs of the sections: doc comments become descriptions, and
-//! `#[schemars(range(…))]` becomes the range that [`crate::bounds`] enforces.
+//! The JSON Schema of configuration files, generated from the structs of the sections: doc comments become
+//! descriptions, and `#[schemars(range(…))]` becomes the range that [`crate::bounds`] enforces.
 
 use std::sync::LazyLock;
 

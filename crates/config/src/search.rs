@@ -26,8 +26,8 @@ pub struct Search {
     pub phases: Vec<Phase>,
     /// Selection rule.
     ///
-    /// Keys of the other rule have no effect: `gumbel_*` with PUCT; with Gumbel `q_init*`, `fpu_reduction` and `c_puct_*`, and in
-    /// self-play `noise_*`.
+    /// Keys of the other rule have no effect: `gumbel_*` with PUCT; with Gumbel `q_init*`, `fpu_reduction` and
+    /// `c_puct_*`, and in self-play `noise_*`.
     pub algorithm: Algorithm,
     /// Value of an edge before its first visit (PUCT).
     pub q_init: QInit,
@@ -40,9 +40,9 @@ pub struct Search {
     pub q_init_stays: bool,
     /// First-play urgency reduction; KataGo: 0.2.
     ///
-    /// An unvisited edge is worth this times the square root of the visited edges' prior less, but never less than a loss. 0 with
-    /// `q_init_stays`. With `q_init = "parent"` it keeps hundreds of visits from spreading over all moves. `q_init_stays` says
-    /// what was measured.
+    /// An unvisited edge is worth this times the square root of the visited edges' prior less, but never less than a
+    /// loss. 0 with `q_init_stays`. With `q_init = "parent"` it keeps hundreds of visits from spreading over all moves.
+    /// `q_init_stays` says what was measured.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub fpu_reduction: f32,
     /// c_base of the exploration factor, in visits (PUCT).
@@ -53,10 +53,11 @@ pub struct Search {
     pub c_puct_init: f32,
     /// Moves considered at the root of a Gumbel search.
     ///
-    /// Sampled without replacement from the prior in self-play. Elsewhere the most probable ones, at most half as many as there
-    /// are visits to spend, or two: moves with one visit each would be compared by the network's values alone. Before that rule 16
-    /// visits for 4 moves were far stronger in matches than for 16 (`experiments/0038-gumbel-moves-considered`). With it, 3 to 6
-    /// moves are about equal (`experiments/0115-searches-of-few-visits`). In self-play 8 moves are better than 4
+    /// Sampled without replacement from the prior in self-play. Elsewhere the most probable ones, at most half as many
+    /// as there are visits to spend, or two: moves with one visit each would be compared by the network's values alone.
+    /// Before that rule 16 visits for 4 moves were far stronger in matches than for 16
+    /// (`experiments/0038-gumbel-moves-considered`). With it, 3 to 6 moves are about equal
+    /// (`experiments/0115-searches-of-few-visits`). In self-play 8 moves are better than 4
     /// (`experiments/0120-considered-moves-after-growth`).
     #[schemars(range(min = 1, max = MAX_MOVES))]
     pub gumbel_moves: usize,
@@ -89,8 +90,8 @@ pub struct Search {
     pub prune_pass_alive: bool,
     /// Adjudicate a pass that the opponent follows with a winning pass.
     ///
-    /// A position after a pass is a win for the player to move where passing too wins the game, without search.
-    /// Worth it from random weights: games do not end by a pass of the side that is behind (`experiments/0004-early-passes`).
+    /// A position after a pass is a win for the player to move where passing too wins the game, without search. Worth
+    /// it from random weights: games do not end by a pass of the side that is behind (`experiments/0004-early-passes`).
     pub adjudicate_winning_pass: bool,
 }
 
@@ -122,8 +123,8 @@ impl Phase {
 pub enum Algorithm {
     /// AlphaZero: value plus an exploration bonus for a high prior and few visits, at every node.
     Puct,
-    /// Gumbel AlphaZero (Danihelka et al. 2022): sequential halving of sampled moves at the root; below it visits in proportion
-    /// to the improved policy. Improves the policy from 2 visits up.
+    /// Gumbel AlphaZero (Danihelka et al. 2022): sequential halving of sampled moves at the root; below it visits in
+    /// proportion to the improved policy. Improves the policy from 2 visits up.
     Gumbel,
 }
 

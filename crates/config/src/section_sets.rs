@@ -49,8 +49,8 @@ impl RunConfig {
         PlayConfig::from(self).at(model)
     }
 
-    /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`] without the
-    /// last section, `[retention]`, on which nothing depends that is published.
+    /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`] without
+    /// the last section, `[retention]`, on which nothing depends that is published.
     pub fn digest(&self) -> String {
         let text = self.to_toml();
         let text = text.split("\n[retention]").next().unwrap_or(&text);

@@ -26,10 +26,11 @@ pub struct Selfplay {
     pub batch: usize,
     /// Fraction of full searches (playout-cap randomisation); KataGo: 0.25.
     ///
-    /// A full search has `search.visits` visits with exploration and yields an example. The others are fast: `fast_visits`, no
-    /// exploration, no example. Each move draws anew; the tree is kept between both; 1 is off. Games have fewer examples, so the
-    /// same number of positions in the window needs more games. A fast Gumbel search considers the most probable moves.
-    /// Worth it where searches have about 100 visits or more: 1.37 times the training efficiency (Wu 2019).
+    /// A full search has `search.visits` visits with exploration and yields an example. The others are fast:
+    /// `fast_visits`, no exploration, no example. Each move draws anew; the tree is kept between both; 1 is off. Games
+    /// have fewer examples, so the same number of positions in the window needs more games. A fast Gumbel search
+    /// considers the most probable moves. Worth it where searches have about 100 visits or more: 1.37 times the
+    /// training efficiency (Wu 2019).
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub full_search_fraction: f32,
     /// Visits of a fast search, inherited ones included.
@@ -39,9 +40,8 @@ pub struct Selfplay {
     pub fast_visits: u32,
     /// Fraction of games that open with moves sampled from the raw policy.
     ///
-    /// The opening has no search, no passes and no examples.
-    /// Worth it where games of one model resemble each other, and where values of unusual openings matter (KataGo). Not measured
-    /// here.
+    /// The opening has no search, no passes and no examples. Worth it where games of one model resemble each other, and
+    /// where values of unusual openings matter (KataGo). Not measured here.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub policy_opening_fraction: f32,
     /// Mean number of those moves; KataGo: 4 % of the points.
@@ -51,9 +51,8 @@ pub struct Selfplay {
     pub policy_opening_moves: f32,
     /// Fraction of games that open with random moves, as match games do.
     ///
-    /// Off the edge where possible. They yield no examples.
-    /// Where matches begin so, the network has seen such positions. In four fifths of the games they had no significant effect
-    /// (`experiments/0045-plateau-440-elo`).
+    /// Off the edge where possible. They yield no examples. Where matches begin so, the network has seen such
+    /// positions. In four fifths of the games they had no significant effect (`experiments/0045-plateau-440-elo`).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub random_opening_fraction: f32,
     /// Largest number of those moves, uniform from 1.
@@ -63,8 +62,8 @@ pub struct Selfplay {
     pub random_opening_moves: usize,
     /// Standard deviation of komi from game to game; 0: constant.
     ///
-    /// `game.komi` plus a normal number rounded to a whole one, at most the area of the board. Networks with komi as an input
-    /// ("features", "tactics") model its effect; the values of others are averages.
+    /// `game.komi` plus a normal number rounded to a whole one, at most the area of the board. Networks with komi as an
+    /// input ("features", "tactics") model its effect; the values of others are averages.
     #[schemars(range(min = 0.0))]
     pub komi_deviation: f32,
     /// Weight of Dirichlet noise in the root prior (PUCT).

@@ -21,7 +21,8 @@ pub struct Train {
     /// Optimiser.
     ///
     /// "nesterov" is the default; no run here measured the optimiser alone. "adamw" is worth it where one learning rate
-    /// has to fit layers of different scales; the training of Go networks from AlphaGo Zero to KataGo uses SGD with momentum.
+    /// has to fit layers of different scales; the training of Go networks from AlphaGo Zero to KataGo uses SGD with
+    /// momentum.
     pub optimizer: Optimizer,
     /// Momentum; β1 of AdamW.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
@@ -42,15 +43,16 @@ pub struct Train {
     /// Decay of the EMA of the weights; 0: off.
     ///
     /// The exponential moving average is published, with batch-norm statistics re-estimated. 0.999 halves in 700 steps.
-    /// Worth it with auxiliary heads and momentum; not measured against 0 alone (`experiments/0026-aux-heads-nesterov-ema`).
-    /// 0.998 instead of 0.99 is not worth a change (`experiments/0117-mean-of-weights-and-root-values`).
+    /// Worth it with auxiliary heads and momentum; not measured against 0 alone
+    /// (`experiments/0026-aux-heads-nesterov-ema`). 0.998 instead of 0.99 is not worth a change
+    /// (`experiments/0117-mean-of-weights-and-root-values`).
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub ema_decay: f32,
     /// Policy target from visits.
     ///
     /// "squashed-sampled" is Minigo's. "squashed" with an exponent above 1, and "one-hot" at its extreme, are worth it
-    /// where noise and few visits flatten the counts; a Gumbel search needs neither, as its target is the improved policy.
-    /// Not measured here.
+    /// where noise and few visits flatten the counts; a Gumbel search needs neither, as its target is the improved
+    /// policy. Not measured here.
     pub policy_target: PolicyTarget,
     /// Exponent of squashed visits; Minigo: 0.98.
     ///
@@ -67,9 +69,9 @@ pub struct Train {
     pub value_weight: f32,
     /// Value loss.
     ///
-    /// "cross-entropy" with `network.value_head = "win-draw-loss"` is that of Leela Chess Zero and KataGo: its gradient does not
-    /// vanish where the value is certain and wrong. "squared" is that of AlphaGo Zero, "power" that of Stockfish. Not compared
-    /// here.
+    /// "cross-entropy" with `network.value_head = "win-draw-loss"` is that of Leela Chess Zero and KataGo: its gradient
+    /// does not vanish where the value is certain and wrong. "squared" is that of AlphaGo Zero, "power" that of
+    /// Stockfish. Not compared here.
     pub value_loss: ValueLoss,
     /// Exponent of the value loss "power"; Stockfish: 2.6.
     ///
@@ -94,8 +96,9 @@ pub struct Train {
     pub augment_symmetries: bool,
     /// Examples that a batch norm normalises together; 0: the whole batch.
     ///
-    /// A batch is cut into parts of nearly this size, on a CPU for its threads. Losses of auxiliary heads are means over the
-    /// positions of a part that have a target. A GPU is fast with the whole batch only. The effect on strength was not measured.
+    /// A batch is cut into parts of nearly this size, on a CPU for its threads. Losses of auxiliary heads are means
+    /// over the positions of a part that have a target. A GPU is fast with the whole batch only. The effect on strength
+    /// was not measured.
     pub norm_batch: usize,
     /// Steps of linear learning-rate warm-up; 0: none.
     ///
@@ -108,8 +111,8 @@ pub struct Train {
     pub grow: Vec<Grow>,
     /// Interpolation between the rates below.
     ///
-    /// The rate is constant after the last.
-    /// "linear" was as strong as steps at the end of an hour (`experiments/0122-an-hour-with-4x64`); "cosine" was not measured.
+    /// The rate is constant after the last. "linear" was as strong as steps at the end of an hour
+    /// (`experiments/0122-an-hour-with-4x64`); "cosine" was not measured.
     pub learning_rate_path: RatePath,
     /// Learning-rate schedule; `from_step` starts at 0 and rises.
     pub learning_rate: Vec<LearningRate>,

@@ -29,8 +29,8 @@ pub struct Window {
     pub growth: Growth,
     /// Start m of the power law, in games or positions; KataGo: 250000.
     ///
-    /// Until then the window holds everything.
-    /// Worth it below the games of the first minutes: the window is short while every model is far better than the last.
+    /// Until then the window holds everything. Worth it below the games of the first minutes: the window is short while
+    /// every model is far better than the last.
     #[schemars(range(min = 1))]
     pub growth_start: usize,
     /// Mean examples per game of the window, at most; Minigo: 4; 0: unbounded.
@@ -41,24 +41,23 @@ pub struct Window {
     pub reuse_limit: f32,
     /// Exact fraction of examples from calibration games; 0: as sampled.
     ///
-    /// As long as the window has such games.
-    /// Worth it where calibration games are rare: positions beyond the resign threshold keep their share (Minigo: 0.1). Not
-    /// measured here.
+    /// As long as the window has such games. Worth it where calibration games are rare: positions beyond the resign
+    /// threshold keep their share (Minigo: 0.1). Not measured here.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub calibration_fraction: f32,
     /// Value surprise weighting: |root value − network value|; KataGo: 0.1.
     ///
-    /// Share of a position's sampling weight in proportion to this surprise relative to the mean of its game. The rest, less
-    /// `policy_surprise_weight`, is uniform.
-    /// Worth it in short runs (`experiments/0047-value-surprise`). In a strong model both surprise weights together flattened the
-    /// priors, and had no significant effect in matches (`experiments/0056-48-visits-and-surprise`).
+    /// Share of a position's sampling weight in proportion to this surprise relative to the mean of its game. The rest,
+    /// less `policy_surprise_weight`, is uniform. Worth it in short runs (`experiments/0047-value-surprise`). In a
+    /// strong model both surprise weights together flattened the priors, and had no significant effect in matches
+    /// (`experiments/0056-48-visits-and-surprise`).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub value_surprise_weight: f32,
     /// Policy surprise weighting: KL divergence of target and prior; KataGo: 0.5.
     ///
-    /// As `value_surprise_weight`; both together at most 1.
-    /// Worth it in the first minutes; whole runs with it made no more points against GNU Go than runs before
-    /// (`experiments/0049-batch-size-policy-surprise`). `value_surprise_weight` says what was measured in a strong model.
+    /// As `value_surprise_weight`; both together at most 1. Worth it in the first minutes; whole runs with it made no
+    /// more points against GNU Go than runs before (`experiments/0049-batch-size-policy-surprise`).
+    /// `value_surprise_weight` says what was measured in a strong model.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub policy_surprise_weight: f32,
 }
@@ -71,7 +70,8 @@ pub enum Growth {
     None,
     /// (model + 5) · 10,000: the first games leave it early (Minigo).
     Slow,
-    /// (n^e − m^e) / (e·m^(e − 1)) · 0.4 + m of all n games or positions, with m = `growth_start` and e = 0.65 (KataGo).
+    /// (n^e − m^e) / (e·m^(e − 1)) · 0.4 + m of all n games or positions, with m = `growth_start` and e = 0.65
+    /// (KataGo).
     PowerLaw,
 }
 

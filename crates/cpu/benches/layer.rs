@@ -1,6 +1,6 @@
-//! Speed of a 3x3 convolution with each instruction set, and its share of the roof: of the rate at which this core multiplies
-//! numbers in registers. Gflop/s are effective: they count the operations of a direct convolution. Paths take turns, and the
-//! best of several rounds counts. Results: `experiments/0063-integer-winograd`.
+//! Speed of a 3x3 convolution with each instruction set, and its share of the roof: of the rate at which this core
+//! multiplies numbers in registers. Gflop/s are effective: they count the operations of a direct convolution. Paths
+//! take turns, and the best of several rounds counts. Results: `experiments/0063-integer-winograd`.
 //!
 //! ```text
 //! cargo bench -p cpu --bench layer [-- --csv]
@@ -82,8 +82,9 @@ fn time(layer: &mut Layer) -> f64 {
     start.elapsed().as_secs_f64() / f64::from(runs)
 }
 
-/// Cycles a second, by a chain of dependent additions and exclusive ors of a cycle each. Their operands are in registers and
-/// unknown to the compiler: with constants a processor may drop an addition, and additions alone become one.
+/// Cycles a second, by a chain of dependent additions and exclusive ors of a cycle each. Their operands are in
+/// registers and unknown to the compiler: with constants a processor may drop an addition, and additions alone become
+/// one.
 fn clock() -> f64 {
     let (added, flipped) = black_box((0x9e37_79b9_7f4a_7c15_u64, 0xd1b5_4a32_d192_ed03_u64));
     let (start, mut state, mut cycles) = (Instant::now(), 0u64, 0u32);

@@ -1,6 +1,6 @@
-//! Evaluations a second of whole networks with each instruction set, on one thread, and the share of the roof: of the rate at
-//! which this core multiplies numbers in registers, if nothing but the 3x3 convolutions is counted. Paths take turns, and the
-//! best of several rounds counts. Results: `experiments/0063-integer-winograd`.
+//! Evaluations a second of whole networks with each instruction set, on one thread, and the share of the roof: of the
+//! rate at which this core multiplies numbers in registers, if nothing but the 3x3 convolutions is counted. Paths take
+//! turns, and the best of several rounds counts. Results: `experiments/0063-integer-winograd`.
 //!
 //! ```text
 //! cargo bench -p cpu --bench network [-- --csv]

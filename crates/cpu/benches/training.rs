@@ -1,5 +1,5 @@
-//! Speed of a convolution with batch norm and ReLU in training, forward and backward, with each instruction set. Multiply-adds
-//! are those of direct convolutions. The best of several rounds counts.
+//! Speed of a convolution with batch norm and ReLU in training, forward and backward, with each instruction set.
+//! Multiply-adds are those of direct convolutions. The best of several rounds counts.
 //!
 //! ```text
 //! cargo bench -p cpu --bench training [-- --csv]

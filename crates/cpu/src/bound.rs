@@ -1,8 +1,8 @@
 //! Proof that no activation of a network in int16 overflows f32, for any input.
 //!
-//! Integers cannot carry NaN or infinity from one layer to the next, so they have to be impossible. Saturation makes that
-//! easy to prove: the sums of a convolution are of 32 bits whatever its inputs are, and so the bounds of layers add up
-//! along the trunk instead of multiplying.
+//! Integers cannot carry NaN or infinity from one layer to the next, so they have to be impossible. Saturation makes
+//! that easy to prove: the sums of a convolution are of 32 bits whatever its inputs are, and so the bounds of layers
+//! add up along the trunk instead of multiplying.
 
 use crate::CpuError;
 use crate::board::FREQUENCIES;

@@ -65,8 +65,8 @@ pub struct Dense {
 pub struct Block {
     /// The first convolution.
     pub first: Convolution,
-    /// Global pooling (Wu 2019): a convolution beside the first, ReLU, and a dense layer from the means and then the maxima
-    /// of its planes to an offset of the channels of the first.
+    /// Global pooling (Wu 2019): a convolution beside the first, ReLU, and a dense layer from the means and then the
+    /// maxima of its planes to an offset of the channels of the first.
     pub pooled: Option<(Convolution, Dense)>,
     /// The second convolution.
     pub second: Convolution,
@@ -89,8 +89,8 @@ pub struct Policy {
 pub enum PolicyHead {
     /// A dense layer from all points of all planes to all moves, the pass last.
     Dense(Dense),
-    /// A 1x1 convolution to the logits of the points, and a dense layer from means and then maxima of the planes to that of
-    /// the pass.
+    /// A 1x1 convolution to the logits of the points, and a dense layer from means and then maxima of the planes to
+    /// that of the pass.
     Convolution {
         /// From planes to a point.
         board: Dense,

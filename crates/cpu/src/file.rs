@@ -36,8 +36,8 @@ impl Description {
     /// Reads a file of weights, batch norms being folded away in f64.
     ///
     /// # Errors
-    /// Bytes that are not a whole file of weights, a tensor that is missing or has other dimensions than the stated shape asks
-    /// for, or a number that is not finite.
+    /// Bytes that are not a whole file of weights, a tensor that is missing or has other dimensions than the stated
+    /// shape asks for, or a number that is not finite.
     pub fn from_safetensors(bytes: &[u8]) -> Result<Description, CpuError> {
         let file = File::read(bytes)?;
         let description = file.description()?;

@@ -1,4 +1,5 @@
-//! Folding batch norms into the convolutions before them, in f64, and in the order in which training's own code does it.
+//! Folding batch norms into the convolutions before them, in f64, and in the order in which training's own code does
+//! it.
 
 use crate::description::Convolution;
 

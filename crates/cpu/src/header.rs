@@ -22,8 +22,8 @@ pub struct Kind {
 /// No network that can be trained has more of anything; keeps a broken file from asking for endless memory.
 const MOST: usize = 1 << 14;
 
-/// The architecture of a network as files spell it. Keys of parts that AlphaGo Zero's network lacks are written only for
-/// networks that have them. A header that was read may have any numbers; [`Header::check`] knows the ranges.
+/// The architecture of a network as files spell it. Keys of parts that AlphaGo Zero's network lacks are written only
+/// for networks that have them. A header that was read may have any numbers; [`Header::check`] knows the ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Side of the board, 2 to 19.

@@ -1,7 +1,7 @@
 //! The inner loops, for several instruction sets. All unsafe code of this crate is here.
 //!
-//! Each loop is written once, generic over the vectors of an instruction set ([`simd::Simd`]), and compiled once for each
-//! set with its features enabled ([`sets`]). Every output has the same bits with each of them:
+//! Each loop is written once, generic over the vectors of an instruction set ([`simd::Simd`]), and compiled once for
+//! each set with its features enabled ([`sets`]). Every output has the same bits with each of them:
 //!
 //! * integer sums are exact in any order, since packing proves that they do not overflow;
 //! * f32 sums run over the inputs of one output, or over the tiles of a gradient, first to last, each step one fused

@@ -1,5 +1,5 @@
-//! The layers of a network and their tensors, as files of weights name them. Writers and readers of files take names and
-//! dimensions from here.
+//! The layers of a network and their tensors, as files of weights name them. Writers and readers of files take names
+//! and dimensions from here.
 
 use config::PolicyHead;
 

@@ -5,11 +5,12 @@
 //! board, two a lane and instruction. Transformed inputs have a scale for each of the 25 frequencies, which calibration
 //! finds; transformed weights one for each frequency and output channel. Heads are computed in f32.
 //!
-//! Outputs have the same bits with every [`InstructionSet`], those of inference in batches of any size, in any row and on
-//! any number of threads.
+//! Outputs have the same bits with every [`InstructionSet`], those of inference in batches of any size, in any row and
+//! on any number of threads.
 //!
-//! NaN and infinity never become a number. A description that has one is refused. Activations that overflow f32 make the
-//! output NaN in f32; in int16, which could not carry NaN, a network is refused unless no input can make it overflow.
+//! NaN and infinity never become a number. A description that has one is refused. Activations that overflow f32 make
+//! the output NaN in f32; in int16, which could not carry NaN, a network is refused unless no input can make it
+//! overflow.
 
 mod auxiliary;
 mod board;

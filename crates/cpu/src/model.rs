@@ -15,8 +15,8 @@ use crate::{CpuError, InstructionSet, bound};
 pub enum Precision<'a> {
     /// f32: exact to about 1e-6 of a layer, and to 1e-5 of the spread of logits.
     F32,
-    /// int16, with the scales of a calibration: exact to about 1e-3 of a layer, and 1.1 to 1.9 times as
-    /// fast: the more, the wider the network (experiments/0088-faster-loops-on-avx2, experiments/0063-integer-winograd).
+    /// int16, with the scales of a calibration: exact to about 1e-3 of a layer, and 1.1 to 1.9 times as fast: the more,
+    /// the wider the network (experiments/0088-faster-loops-on-avx2, experiments/0063-integer-winograd).
     Int16(&'a Scales),
 }
 
@@ -58,8 +58,9 @@ impl Model {
     /// Packs a network for an instruction set.
     ///
     /// # Errors
-    /// A description whose parts do not fit together or that has a number that is not finite, scales of another network or
-    /// that are not finite, numbers in int16 that could overflow f32, or an instruction set that this processor lacks.
+    /// A description whose parts do not fit together or that has a number that is not finite, scales of another network
+    /// or that are not finite, numbers in int16 that could overflow f32, or an instruction set that this processor
+    /// lacks.
     pub fn new(
         description: &Description,
         precision: Precision<'_>,

@@ -5,8 +5,8 @@ use crate::buffer::Buffer;
 use crate::description::{Convolution, Dense};
 use crate::kernels::LARGEST_INPUT;
 
-/// The largest sum of the magnitudes of an output channel's weights at one frequency: with inputs of [`LARGEST_INPUT`] at
-/// most, no sum of products leaves 32 bits, whatever the inputs are and in whatever order they are added.
+/// The largest sum of the magnitudes of an output channel's weights at one frequency: with inputs of [`LARGEST_INPUT`]
+/// at most, no sum of products leaves 32 bits, whatever the inputs are and in whatever order they are added.
 const LARGEST_SUM: i32 = i32::MAX / LARGEST_INPUT;
 
 /// G of F(3x3, 3x3) with the points 0, 1, -1, 2 and infinity.

@@ -6,7 +6,8 @@ use crate::CpuError;
 use crate::board::FREQUENCIES;
 use crate::kernels::LARGEST_INPUT;
 
-/// What an input may exceed the largest of the calibration by before it is saturated (docs/adr/0017-integer-winograd-on-cpus.md).
+/// What an input may exceed the largest of the calibration by before it is saturated
+/// (docs/adr/0017-integer-winograd-on-cpus.md).
 const HEADROOM: f32 = 1.25;
 /// Smaller magnitudes are those of a frequency that the calibration did not meet.
 const NOTHING: f32 = 1e-20;
@@ -35,8 +36,8 @@ impl Scales {
     }
 }
 
-/// Takes transformed inputs into account, which are by column, frequency and channel. A number that is none stays, so that
-/// it is noticed.
+/// Takes transformed inputs into account, which are by column, frequency and channel. A number that is none stays, so
+/// that it is noticed.
 pub(crate) fn observe(largest: &mut [f32; FREQUENCIES], transformed: &[f32], channels: usize) {
     for (index, numbers) in transformed.chunks_exact(channels).enumerate() {
         let largest = &mut largest[index % FREQUENCIES];

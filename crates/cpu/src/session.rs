@@ -24,8 +24,8 @@ pub struct Session {
     observed: Option<Scales>,
 }
 
-/// Bytes of an int16 session of a network: activations of a group of positions, their transformed inputs and the planes of the
-/// heads, whatever the size of a batch. Buffers of a few hundred KB are not counted.
+/// Bytes of an int16 session of a network: activations of a group of positions, their transformed inputs and the planes
+/// of the heads, whatever the size of a batch. Buffers of a few hundred KB are not counted.
 pub fn session_bytes(network: &Header) -> usize {
     let board = Board::new(network.size);
     let [inputs, filters, pooled] = [network.planes, network.filters, network.pooled_filters].map(padded);
@@ -39,8 +39,8 @@ pub fn session_bytes(network: &Header) -> usize {
 }
 
 impl Model {
-    /// Finds the scales of a network from positions, given as their planes one after the other. Scales are the same bits
-    /// on every x86-64 CPU.
+    /// Finds the scales of a network from positions, given as their planes one after the other. Scales are the same
+    /// bits on every x86-64 CPU.
     ///
     /// # Errors
     /// As [`Model::new`], and activations that are too large for f32.
@@ -85,11 +85,11 @@ impl Session {
         &self.model
     }
 
-    /// Evaluates positions, given as their planes one after the other: a probability for each move, and a value for the side to
-    /// move, for each position.
+    /// Evaluates positions, given as their planes one after the other: a probability for each move, and a value for the
+    /// side to move, for each position.
     ///
-    /// Where f32 is too small for a number on the way to them, the policy or value of the position is NaN, with the same bits
-    /// on every x86-64 CPU. In int16 that cannot happen: [`Model::new`] refuses such networks.
+    /// Where f32 is too small for a number on the way to them, the policy or value of the position is NaN, with the
+    /// same bits on every x86-64 CPU. In int16 that cannot happen: [`Model::new`] refuses such networks.
     ///
     /// # Panics
     /// When the lengths do not fit together.
@@ -113,8 +113,8 @@ impl Session {
         heads.predict(&self.model, self.tower.output(), self.heads.hidden(&self.model))
     }
 
-    /// The same with calibration: [`Session::into_scales`] has the scales that the positions ask for which are evaluated from
-    /// now on.
+    /// The same with calibration: [`Session::into_scales`] has the scales that the positions ask for which are
+    /// evaluated from now on.
     ///
     /// # Panics
     /// When the network is not in f32.

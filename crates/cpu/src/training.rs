@@ -1,8 +1,9 @@
-//! A 3x3 convolution in training: its output, and the gradients of its input and its weights. [`unit`] is what surrounds it.
+//! A 3x3 convolution in training: its output, and the gradients of its input and its weights. [`unit`] is what
+//! surrounds it.
 //!
-//! All three are F(3x3, 3x3) Winograd transforms with products of f32. The gradient of the input is a convolution of that of
-//! the output by the kernels turned by half a turn. The gradient of the weights is transformed back once, after the products
-//! of all tiles of the batch have been added up in the transformed space.
+//! All three are F(3x3, 3x3) Winograd transforms with products of f32. The gradient of the input is a convolution of
+//! that of the output by the kernels turned by half a turn. The gradient of the weights is transformed back once, after
+//! the products of all tiles of the batch have been added up in the transformed space.
 
 use std::ops::Range;
 
@@ -23,15 +24,15 @@ pub use unit::{TrainingUnit, UnitApplied, UnitGradients, UnitInput, UnitOutput};
 
 use kernels::{Turned, Untransformed, Upright};
 
-/// What transformed inputs and gradients of a group of positions should be at most, in bytes, beside a second-level cache of
-/// 1.25 MiB or more. Two positions may be more.
+/// What transformed inputs and gradients of a group of positions should be at most, in bytes, beside a second-level
+/// cache of 1.25 MiB or more. Two positions may be more.
 const PAIR_BYTES: usize = 1 << 20;
 
 /// A 3x3 convolution without a bias, and memory for the positions that it works on at a time.
 ///
-/// Inputs, outputs and their gradients are f32 by position, row, column and channel; weights and their gradient by output
-/// channel, row, column and input channel, as libtorch has them in its memory format `channels_last`. A number that is not
-/// finite makes others of the same position NaN, and those of the weights' gradient.
+/// Inputs, outputs and their gradients are f32 by position, row, column and channel; weights and their gradient by
+/// output channel, row, column and input channel, as libtorch has them in its memory format `channels_last`. A number
+/// that is not finite makes others of the same position NaN, and those of the weights' gradient.
 ///
 /// Results have the same bits with every [`InstructionSet`].
 pub(crate) struct Convolution {
@@ -114,8 +115,8 @@ impl Convolution {
         }
     }
 
-    /// The gradients of the weights, and of the input if `of_input` is there, from that of the output. `of_output` writes that of
-    /// some positions.
+    /// The gradients of the weights, and of the input if `of_input` is there, from that of the output. `of_output`
+    /// writes that of some positions.
     ///
     /// # Panics
     /// When a length does not fit the others.

@@ -5,17 +5,17 @@ use crate::buffer::Buffer;
 use crate::kernels::{Element, Gather, Kernels, Panel, Products, Scatter};
 use crate::pack::{Matrix, Packed, Weights};
 
-/// What the working set of a group of positions may be, in bytes: the second-level cache has 512 KiB on Zen 2 and 3, 1 MiB
-/// on Zen 4 and 1.25 to 2 MiB on newer processors of Intel, and weights pass through it, too.
+/// What the working set of a group of positions may be, in bytes: the second-level cache has 512 KiB on Zen 2 and 3, 1
+/// MiB on Zen 4 and 1.25 to 2 MiB on newer processors of Intel, and weights pass through it, too.
 const GROUP_BYTES: usize = 512 << 10;
 
-/// Positions in a group at least, so that weights that do not fit the cache are fetched for several: 19x19 with 128 channels,
-/// whose weights are 17 MB, gained from them with VNNI (`experiments/0063-integer-winograd`). On AVX2, where products take
-/// longer, it was 5 % faster one by one (`experiments/0088-faster-loops-on-avx2`).
+/// Positions in a group at least, so that weights that do not fit the cache are fetched for several: 19x19 with 128
+/// channels, whose weights are 17 MB, gained from them with VNNI (`experiments/0063-integer-winograd`). On AVX2, where
+/// products take longer, it was 5 % faster one by one (`experiments/0088-faster-loops-on-avx2`).
 const FEWEST: usize = 4;
 
-/// What transformed inputs and products of a block of tiles may be, in bytes, so that these are still in the second-level cache
-/// when they are transformed back.
+/// What transformed inputs and products of a block of tiles may be, in bytes, so that these are still in the
+/// second-level cache when they are transformed back.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// Memory for transformed inputs and for the products of a block of tiles and a panel.
@@ -69,8 +69,8 @@ impl Workspace {
         }
     }
 
-    /// Transforms the inputs of the convolutions that follow, to integers if there are scales. Gives them back when they are not
-    /// rounded.
+    /// Transforms the inputs of the convolutions that follow, to integers if there are scales. Gives them back when
+    /// they are not rounded.
     pub(crate) fn gather(
         &mut self,
         positions: usize,

@@ -1,7 +1,7 @@
 //! Whole networks against libtorch, and against each other.
 //!
-//! `data/NAME.safetensors` are weights as training writes them, `data/NAME.answers.safetensors` the planes of positions and
-//! the outputs of libtorch's folded network in f32; a test of crate `net` checks and rewrites them. Weights are
+//! `data/NAME.safetensors` are weights as training writes them, `data/NAME.answers.safetensors` the planes of positions
+//! and the outputs of libtorch's folded network in f32; a test of crate `net` checks and rewrites them. Weights are
 //! `net::Weights::synthetic` with seed 5, those of the last layers smaller, so that policies are not all on one move.
 //! Together the networks have everything that a shape may have.
 
@@ -263,7 +263,8 @@ fn calibration_needs_positions() {
     let _ = Model::calibrate(&fixtures().next().unwrap().description, &[]);
 }
 
-/// Predicts with heads that see so many channels, and so many numbers of the hidden layer. What they see is never below 0.
+/// Predicts with heads that see so many channels, and so many numbers of the hidden layer. What they see is never
+/// below 0.
 fn predict(ownership: usize, score: usize) -> Prediction {
     let fixture = fixtures().next().unwrap();
     let model = Model::new(&fixture.description, Precision::F32, InstructionSet::Portable).unwrap();

@@ -19,8 +19,8 @@ macro_rules! tables {
 impl Tables {
     /// The tables for new files of this board.
     pub fn built_in(size: Size, steps: Steps) -> &'static Arc<Tables> {
-        // The small ones are fitted to `9x9-demo` (experiments/0106-means-of-moves-without-steps). The large ones are fitted
-        // to a network of 6x64 that was trained on human games, and to the same with surer policies: log-odds in
+        // The small ones are fitted to `9x9-demo` (experiments/0106-means-of-moves-without-steps). The large ones are
+        // fitted to a network of 6x64 that was trained on human games, and to the same with surer policies: log-odds in
         // experiments/0105-evaluation-cache-19x19, means of moves without steps in 0106.
         let (read, bytes) = match (size.side() <= LAST_SMALL, steps) {
             (true, Steps::S256) => tables!("9-256"),

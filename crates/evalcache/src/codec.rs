@@ -15,9 +15,9 @@ use go::MAX_MOVES;
 
 impl Tables {
     /// Appends an evaluation to `out`: the policy of the position as the view shows it, and the value for the player to
-    /// move, from −1 to 1. `None`, and nothing appended, when it is none: a number is missing or no number, or no move that
-    /// the board has room for has a probability. With `exact` steps all numbers are kept bit for bit, NaN included, and only
-    /// a policy of another length is none.
+    /// move, from −1 to 1. `None`, and nothing appended, when it is none: a number is missing or no number, or no move
+    /// that the board has room for has a probability. With `exact` steps all numbers are kept bit for bit, NaN
+    /// included, and only a policy of another length is none.
     pub fn encode(&self, view: &View, policy: &[f32], value: f32, out: &mut Vec<u8>) -> Option<()> {
         if policy.len() != view.size().moves() {
             return None;

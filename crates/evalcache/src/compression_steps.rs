@@ -1,7 +1,7 @@
 //! From four bytes a number to a few bits a move: what each step of the compression is worth, on one sample.
 //!
-//! The first steps are those of a series on compressing evaluations of Leela Zero (cbaduk.net, "Compressing the NN evaluation
-//! results", 2019): a variable number of bytes, runs of zeros, and a fixed prefix code for values and runs.
+//! The first steps are those of a series on compressing evaluations of Leela Zero (cbaduk.net, "Compressing the NN
+//! evaluation results", 2019): a variable number of bytes, runs of zeros, and a fixed prefix code for values and runs.
 
 use std::fmt;
 
@@ -57,8 +57,8 @@ impl<'a> Policies<'a> {
     }
 }
 
-/// Measures all steps at 2048 or 256 steps to 1. `measured` is written with tables that are fitted to `fitted`, which shares no
-/// game with it, and with `tables`, if there are any.
+/// Measures all steps at 2048 or 256 steps to 1. `measured` is written with tables that are fitted to `fitted`, which
+/// shares no game with it, and with `tables`, if there are any.
 pub fn measure(fitted: &[Sample], measured: &[Sample], steps: Steps, tables: Option<&Tables>) -> Vec<CompressionStep> {
     let Some(count) = steps.count() else { return Vec::new() };
     let policies = Policies::new(measured, count);
@@ -98,7 +98,8 @@ fn entropy(all: &[Vec<u16>]) -> f64 {
 pub struct Fidelity {
     /// Samples compared.
     pub samples: usize,
-    /// Mean Kullback–Leibler divergence of the decoded policy from the network's over the moves that there is room for, in nats.
+    /// Mean Kullback–Leibler divergence of the decoded policy from the network's over the moves that there is room for,
+    /// in nats.
     pub kl: f64,
     /// The same if moves without steps had what the network gave them: what is due to rounding alone.
     pub kl_of_rounding: f64,

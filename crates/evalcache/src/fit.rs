@@ -148,8 +148,8 @@ fn fit_fixed(samples: &[Sample], quantised: &Quantised) -> Vec<i16> {
 /// How many moves the mean of the floor before counts for.
 const PRIOR: f64 = 8.0;
 
-/// What moves without steps had on average, by how many moves have steps and by class. Few moves are averaged with what the
-/// class has where fewer moves have steps, and, for the fewest, with all of the class.
+/// What moves without steps had on average, by how many moves have steps and by class. Few moves are averaged with what
+/// the class has where fewer moves have steps, and, for the fewest, with all of the class.
 fn floors(samples: &[Sample], quantised: &Quantised, fixed: &[i16], count: u32) -> Box<Floors> {
     let learner = Fitter { fixed, weights: Weights::new(0), parts: Parts::ALL };
     let mut sums = [[(0.0_f64, 0.0_f64); CLASSES]; FOUND];

@@ -126,16 +126,19 @@ struct Cells {
     four: [u16; CELLS],
     /// Codes of the four diagonal neighbours, in three bits each.
     diagonal: [u16; CELLS],
-    /// How many of the eight neighbours are stones of each player, and how many of the four are beyond the border, up to 2:
-    /// 4 · (25 · (5 · mover's + opponent's of the four) + 5 · mover's + opponent's of the diagonal ones) + beyond.
+    /// How many of the eight neighbours are stones of each player, and how many of the four are beyond the border, up
+    /// to 2: 4 · (25 · (5 · mover's + opponent's of the four) + 5 · mover's + opponent's of the diagonal ones) +
+    /// beyond.
     counts: [u16; CELLS],
-    /// Kinds of the four cells at distance two in a straight line, in two bits each, times 3, and the distance to the side.
+    /// Kinds of the four cells at distance two in a straight line, in two bits each, times 3, and the distance to the
+    /// side.
     straight: [u16; CELLS],
     /// Stones in the square of five points a side, up to nine of each player: 4 · (10 · mover's + opponent's).
     around: [u16; CELLS],
 }
 
-/// Bits for each of the numbers of cells that are the mover's, the opponent's and beyond the border. There are up to 25.
+/// Bits for each of the numbers of cells that are the mover's, the opponent's and beyond the border. There are up
+/// to 25.
 const COUNT: u32 = 5;
 const COUNT_MASK: u16 = (1 << COUNT) - 1;
 

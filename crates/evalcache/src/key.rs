@@ -13,8 +13,8 @@ pub(crate) const KEY_BITS: u32 = 80;
 /// 80 bits of a hash of the network's input: the last eight boards under a symmetry, the player to move, the size of
 /// the board, and komi where the network sees it.
 ///
-/// Planes of ladders are read from the board as it stands and then turned, and those of a position and of its image may differ
-/// ([`go::Tactics::ladders`]). The key is the same, so one evaluation serves both.
+/// Planes of ladders are read from the board as it stands and then turned, and those of a position and of its image may
+/// differ ([`go::Tactics::ladders`]). The key is the same, so one evaluation serves both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(u128);
 
@@ -52,9 +52,9 @@ impl Key {
         Key(xxh3_128(&input[..len]) >> (128 - KEY_BITS))
     }
 
-    /// The least key of the images of a game whose stones have the least hash, and the symmetry that leads there. Games whose
-    /// boards are images of each other have the same, and their views through their symmetries are the same, planes of ladders
-    /// aside.
+    /// The least key of the images of a game whose stones have the least hash, and the symmetry that leads there. Games
+    /// whose boards are images of each other have the same, and their views through their symmetries are the same,
+    /// planes of ladders aside.
     pub fn canonical(game: &Game, komi: Option<f32>) -> (Symmetry, Key) {
         let least = game
             .position()
@@ -129,8 +129,8 @@ mod tests {
         );
     }
 
-    /// Twelve moves on points that do not touch. Two of them are exchanged, so that the board between them is another: the one so
-    /// many moves ago.
+    /// Twelve moves on points that do not touch. Two of them are exchanged, so that the board between them is another:
+    /// the one so many moves ago.
     fn exchanged(ago: Option<usize>) -> Game {
         const MOVES: usize = 12;
         let color = |nth: usize| if nth.is_multiple_of(2) { Color::Black } else { Color::White };

@@ -112,7 +112,8 @@ impl SegmentParts {
         Ok(SegmentParts { head, filters, filter_at, blocks_at, head_copies, len, filters_are_right })
     }
 
-    /// Whether all of it was read, of a file of this size. One of another length has no second head, however often it is read.
+    /// Whether all of it was read, of a file of this size. One of another length has no second head, however often it
+    /// is read.
     fn is_whole(&self, size: u64) -> bool {
         self.filters_are_right && (self.head_copies == 2 || self.len != size)
     }
@@ -192,8 +193,8 @@ impl<S: SegmentBytes> Segment<S> {
         self.filters.len() + blocks + tables
     }
 
-    /// Reads the block that may have a key into `bytes`, and returns the range of them that is the code of the key, if the
-    /// segment has it. It allocates nothing once `bytes` has had room for the largest block.
+    /// Reads the block that may have a key into `bytes`, and returns the range of them that is the code of the key, if
+    /// the segment has it. It allocates nothing once `bytes` has had room for the largest block.
     ///
     /// # Errors
     /// The block that may have it is damaged, or cannot be read.

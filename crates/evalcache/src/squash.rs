@@ -35,7 +35,8 @@ pub(crate) fn squash(log_odds: i32) -> u16 {
     TABLE[(log_odds.clamp(-LIMIT, LIMIT) + LIMIT) as usize]
 }
 
-/// The same by a branch instead of two comparisons, for decoders, which wait for the probability: few log-odds are cut off.
+/// The same by a branch instead of two comparisons, for decoders, which wait for the probability: few log-odds are cut
+/// off.
 #[inline(always)]
 pub(crate) fn squash_at_once(log_odds: i32) -> u16 {
     match TABLE.get((log_odds + LIMIT) as usize) {

@@ -67,9 +67,9 @@ pub(crate) fn moves(view: &View) -> impl Iterator<Item = usize> {
     (0..area).filter(is_empty).chain([area])
 }
 
-/// Shares `count` steps among the moves that a position has room for, in proportion to the policy: by divisors, as Webster
-/// shares seats, so that few and large numbers are not rounded for the sake of many small ones. `None` when no such move has
-/// a probability, or one is no number.
+/// Shares `count` steps among the moves that a position has room for, in proportion to the policy: by divisors, as
+/// Webster shares seats, so that few and large numbers are not rounded for the sake of many small ones. `None` when no
+/// such move has a probability, or one is no number.
 pub(crate) fn quantise(view: &View, policy: &[f32], count: u32, out: &mut [u16]) -> Option<()> {
     let mut open = [(0_u16, 0.0_f64); MAX_MOVES];
     let mut len = 0;

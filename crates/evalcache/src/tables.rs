@@ -4,8 +4,8 @@ use crate::Steps;
 use crate::fixed::Offsets;
 use crate::layout::{CLASSES, CONTEXTS, FOUND, LogOdds, bits as exact, given as fixed, halves, shares as policy};
 
-/// The probability of a move without steps, in 1/65536 of a step and below half of one: by how many moves of the policy have
-/// steps, and by its class. The first tells how flat the policy is.
+/// The probability of a move without steps, in 1/65536 of a step and below half of one: by how many moves of the policy
+/// have steps, and by its class. The first tells how flat the policy is.
 pub(crate) type Floors = [[u16; CLASSES]; FOUND];
 
 /// Floors of 0.
@@ -81,8 +81,8 @@ impl Tables {
         &self.floors[halves(found).min(FOUND - 1)]
     }
 
-    /// The bytes in a file: the code of the steps, the floors and the log-odds, each of two bytes, the lower first. Runs of
-    /// contexts that never occurred are short: 0x8000 and how many zeros there are.
+    /// The bytes in a file: the code of the steps, the floors and the log-odds, each of two bytes, the lower first.
+    /// Runs of contexts that never occurred are short: 0x8000 and how many zeros there are.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut words = vec![self.steps.code()];
         let floors = self.floors.as_flattened().iter().map(|&floor| floor.min(MAX_FLOOR) as i16);

@@ -18,7 +18,8 @@ pub(crate) const OWN: u8 = 2;
 /// The first code of the opponent's stones.
 pub(crate) const OTHER: u8 = 5;
 
-/// A position as the codec sees it: the same for all images of a position when each is turned by its canonical symmetry.
+/// A position as the codec sees it: the same for all images of a position when each is turned by its canonical
+/// symmetry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     size: Size,

@@ -1,9 +1,9 @@
 //! The steps of a policy as binary decisions, the same for the encoder, the decoder and the fit of the tables.
 //!
-//! 1. Each move has log-odds to have steps, from what the position tells ([`crate::fixed`]). Moves are coded from likely to
-//!    unlikely, until all steps are given out: what comes after costs nothing.
-//! 2. For each move: whether it has steps, and how many of the remaining ones. Contexts are its class of log-odds, the remaining
-//!    steps, the steps of its coded neighbours, and how this policy has compared to the expectation so far.
+//! 1. Each move has log-odds to have steps, from what the position tells ([`crate::fixed`]). Moves are coded from
+//!    likely to unlikely, until all steps are given out: what comes after costs nothing.
+//! 2. For each move: whether it has steps, and how many of the remaining ones. Contexts are its class of log-odds, the
+//!    remaining steps, the steps of its coded neighbours, and how this policy has compared to the expectation so far.
 
 use go::{MAX_AREA, MAX_MOVES};
 
@@ -119,13 +119,13 @@ const NONE: u32 = 1;
 /// No move has more than 2^11 steps.
 const STATES: usize = 14;
 
-/// What the eight neighbours of a cell have, in the bits of one number. A move that is coded adds itself to the numbers of its
-/// neighbours, which takes less than to look at eight cells for each move.
+/// What the eight neighbours of a cell have, in the bits of one number. A move that is coded adds itself to the numbers
+/// of its neighbours, which takes less than to look at eight cells for each move.
 #[derive(Clone, Copy)]
 struct Around(u64);
 
-// The first bit of each part of the number. The four at a side come first, and the four across, each with two bits: unknown,
-// without steps, with one, with more. Then how many there are of each kind.
+// The first bit of each part of the number. The four at a side come first, and the four across, each with two bits:
+// unknown, without steps, with one, with more. Then how many there are of each kind.
 const ACROSS: u32 = 8;
 const UNKNOWN: u32 = 16;
 const WITHOUT: u32 = 20;

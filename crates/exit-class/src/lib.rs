@@ -1,7 +1,7 @@
 //! Exit classes: outcomes of a process, as a supervisor distinguishes it by the exit code.
 //!
-//! Each library error states its class ([`Classified`]). The entry point of a program finds the first classified error of
-//! a chain ([`exit_class`]); errors of other libraries are failures.
+//! Each library error states its class ([`Classified`]). The entry point of a program finds the first classified error
+//! of a chain ([`exit_class`]); errors of other libraries are failures.
 
 use std::error::Error;
 use std::iter;

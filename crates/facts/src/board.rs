@@ -42,8 +42,8 @@ fn column(size: Size, col: usize) -> String {
     point.map_or_else(String::new, |mv| mv.to_gtp(size).chars().take(1).collect())
 }
 
-/// Star points as rows and columns, those of the boards of pages for players: nine, or five on an odd board below 13x13, or four
-/// on an even one.
+/// Star points as rows and columns, those of the boards of pages for players: nine, or five on an odd board below
+/// 13x13, or four on an even one.
 fn stars(side: usize) -> Vec<(usize, usize)> {
     if side < 7 {
         return Vec::new();

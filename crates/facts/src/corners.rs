@@ -19,8 +19,8 @@ pub struct CornerMove {
 pub struct Corners {
     /// Corners in which a move was played.
     pub corners: u64,
-    /// Corners by their first moves, of every length up to [`Corners::DEPTH`]. Of two sequences that mirror each other at the
-    /// diagonal, one stands for both, whichever colour begins.
+    /// Corners by their first moves, of every length up to [`Corners::DEPTH`]. Of two sequences that mirror each other
+    /// at the diagonal, one stands for both, whichever colour begins.
     lines: BTreeMap<Vec<CornerMove>, u64>,
 }
 

@@ -15,8 +15,8 @@ pub struct Openings {
     pub games: u64,
     /// What the games play in corners.
     pub corners: Corners,
-    /// Games by their first moves, of every length up to [`Openings::DEPTH`]. Of all symmetric beginnings, one stands for
-    /// all.
+    /// Games by their first moves, of every length up to [`Openings::DEPTH`]. Of all symmetric beginnings, one stands
+    /// for all.
     lines: BTreeMap<Vec<u16>, Line>,
 }
 

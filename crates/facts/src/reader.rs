@@ -12,7 +12,8 @@ use crate::curves::Curves;
 use crate::pool::Pool;
 use crate::unread::Unread;
 
-/// Models whose games are known by name, the newest. A file of an older one makes the reader read all games of that model again.
+/// Models whose games are known by name, the newest. A file of an older one makes the reader read all games of that
+/// model again.
 const WITH_NAMES: usize = 3;
 /// Every so many listings all logs, thresholds and games are listed: an old model may have new ones.
 const WHOLE_LISTING: u64 = 100;
@@ -144,7 +145,8 @@ impl Reader {
         self.unread.is_empty()
     }
 
-    /// Reads what takes few requests in a run of any age: the newest model and the ratings. Returns whether they are new.
+    /// Reads what takes few requests in a run of any age: the newest model and the ratings. Returns whether they are
+    /// new.
     ///
     /// # Errors
     /// A store that cannot be read.
@@ -212,8 +214,8 @@ impl Reader {
         Ok(has_shards || has_retired || self.unread.files() > before)
     }
 
-    /// Finds the newest whole shards, and the time at which they became whole: those of the newest generation, or of the one
-    /// before it, while parts of the newest are published.
+    /// Finds the newest whole shards, and the time at which they became whole: those of the newest generation, or of
+    /// the one before it, while parts of the newest are published.
     fn list_shards(&mut self) -> Result<bool, StoreError> {
         let generations = self.run.shards().generations()?;
         for generation in generations.into_iter().rev().take(2) {

@@ -1,7 +1,7 @@
 //! Finding games: newest first, a page at a time, without an index.
 //!
-//! A search reads files of games until it has a page or its time is over, and says where it stopped. So it needs no memory
-//! for the games of a run, and a search for rare games is continued by its reader.
+//! A search reads files of games until it has a page or its time is over, and says where it stopped. So it needs no
+//! memory for the games of a run, and a search for rare games is continued by its reader.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -163,9 +163,9 @@ pub struct FoundGames {
     pub searched: usize,
 }
 
-/// Searches from a place on for at most so many games, while `may_continue`. One file is read in any case: a search whose time
-/// is over when the files are listed would be continued for ever. A game that is in several files is found once, in the newest;
-/// a search that is continued does not know what was found before.
+/// Searches from a place on for at most so many games, while `may_continue`. One file is read in any case: a search
+/// whose time is over when the files are listed would be continued for ever. A game that is in several files is found
+/// once, in the newest; a search that is continued does not know what was found before.
 ///
 /// # Errors
 /// A store that cannot be reached. Files that cannot be read are passed over.

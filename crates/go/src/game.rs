@@ -125,7 +125,8 @@ impl Game {
         Ok(())
     }
 
-    /// The same for a move that was played elsewhere, perhaps under another ko rule: it may repeat a board, as in KataGo.
+    /// The same for a move that was played elsewhere, perhaps under another ko rule: it may repeat a board, as in
+    /// KataGo.
     ///
     /// # Errors
     /// When the point is occupied or the move is suicide; the game is then unchanged.

@@ -1,8 +1,8 @@
 //! Ladders: atari after atari until a chain is caught or has three liberties.
 //!
-//! A reading needs few facts of a board: the stones of the chain, and which hunters are in atari. Both are sets, which a
-//! line of play copies, so that nothing is taken back. Chains of the position are known, and only those that change in a
-//! line are followed from stone to stone.
+//! A reading needs few facts of a board: the stones of the chain, and which hunters are in atari. Both are sets, which
+//! a line of play copies, so that nothing is taken back. Chains of the position are known, and only those that change
+//! in a line are followed from stone to stone.
 
 use crate::chains::{Chain, Chains};
 use crate::flood::Board;
@@ -33,8 +33,8 @@ pub(crate) struct Ladder<'a, const W: usize> {
 
 /// Stones of the longest line that is read: who is not caught by then is free.
 const DEEPEST: usize = 30;
-/// Stones put down in all lines of one reading, a guard: beyond it a chain in atari is free, too. The lines that are open then
-/// still put down their second ataris, so there are some more.
+/// Stones put down in all lines of one reading, a guard: beyond it a chain in atari is free, too. The lines that are
+/// open then still put down their second ataris, so there are some more.
 const MOST: usize = 50;
 
 impl<'a, const W: usize> Ladder<'a, W> {
@@ -47,8 +47,8 @@ impl<'a, const W: usize> Ladder<'a, W> {
         self.caught_in_atari(chase, liberty, DEEPEST)
     }
 
-    /// Whether the chain, which has two liberties, is caught when the hunter plays on the first of these; the other one is its
-    /// way out.
+    /// Whether the chain, which has two liberties, is caught when the hunter plays on the first of these; the other one
+    /// is its way out.
     pub(crate) fn catches(&mut self, chase: &Chase<W>, atari: Point, way_out: Point) -> bool {
         self.caught_by(chase, atari, way_out, DEEPEST)
     }
@@ -105,7 +105,8 @@ impl<'a, const W: usize> Ladder<'a, W> {
         })
     }
 
-    /// Whether the chain is caught with these liberties after a stone of its owner, which is suicide where there are none.
+    /// Whether the chain is caught with these liberties after a stone of its owner, which is suicide where there are
+    /// none.
     fn fails(&mut self, chase: &mut Chase<W>, liberties: Words<W>, around: Words<W>, depth: usize) -> bool {
         match liberties.few() {
             Few::None | Few::One(_) => true,

@@ -87,10 +87,11 @@ impl Position {
         *regions - others.neighbours(self.size()).reach(regions, self.size())
     }
 
-    /// The chains among `alive` to which two of these regions are vital, which have no interior and are enclosed by `alive`.
+    /// The chains among `alive` to which two of these regions are vital, which have no interior and are enclosed by
+    /// `alive`.
     ///
-    /// The regions are found anew in every round of Benson's loop, and the eyes counted at the heads of chains: there are
-    /// two or three rounds, and nothing has to be allocated, which matters where a search asks at every leaf.
+    /// The regions are found anew in every round of Benson's loop, and the eyes counted at the heads of chains: there
+    /// are two or three rounds, and nothing has to be allocated, which matters where a search asks at every leaf.
     fn with_two_eyes(&self, color: Color, alive: &PointSet, regions: &PointSet) -> PointSet {
         let mut eyes = [0u16; Size::MAX.area()];
         let empty = self.empty_points();

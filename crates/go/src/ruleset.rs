@@ -15,8 +15,8 @@ const NEAR: [&str; 3] = ["chinese", "chinese-ogs", "chinese-kgs"];
 /// Such rules with a point for each handicap stone but one.
 const NEAR_LESS_ONE: [&str; 3] = ["aga", "bga", "french"];
 
-/// Names of rules whose scores are differences of areas, with the short ones of SGF files. Rules with a tax, with a button or
-/// with Ing's compensation are none of these.
+/// Names of rules whose scores are differences of areas, with the short ones of SGF files. Rules with a tax, with a
+/// button or with Ing's compensation are none of these.
 const AREA: [&str; 10] =
     ["tromp-taylor", "chinese", "cn", "chinese-ogs", "chinese-kgs", "aga", "bga", "french", "new-zealand", "nz"];
 
@@ -95,7 +95,8 @@ impl Ruleset {
     /// The rules of this crate.
     pub const OURS: &str = "area scoring, positional superko, suicide illegal";
 
-    /// The same in the words of KataGo. Passes are not friendly: dead stones outside of pass-alive regions are captured.
+    /// The same in the words of KataGo. Passes are not friendly: dead stones outside of pass-alive regions are
+    /// captured.
     pub const KATAGO: &str = "{\"friendlyPassOk\":false,\"hasButton\":false,\"ko\":\"POSITIONAL\",\"scoring\":\"AREA\",\
                               \"suicide\":false,\"tax\":\"NONE\",\"whiteHandicapBonus\":\"0\"}";
 
@@ -146,7 +147,8 @@ impl Ruleset {
         }
     }
 
-    /// What White gets for handicap stones; `None` where an object does not say it, or for a name whose rules differ in more.
+    /// What White gets for handicap stones; `None` where an object does not say it, or for a name whose rules differ in
+    /// more.
     pub fn handicap_bonus(&self) -> Option<HandicapBonus> {
         match self {
             Ruleset::Name(name) if is_one_of(name, &NEAR) => Some(HandicapBonus::Stones),

@@ -136,12 +136,13 @@ impl Tactics {
         captured.fold(Words::<W>::EMPTY, |all, chain| all | chain.stones()) & board.neighbours(joined)
     }
 
-    /// The stones of a player that a ladder catches: of chains in atari that cannot get away though it is that player's turn,
-    /// and of chains with two liberties if it is the opponent's turn. With these the opponent's moves that begin the latter.
+    /// The stones of a player that a ladder catches: of chains in atari that cannot get away though it is that player's
+    /// turn, and of chains with two liberties if it is the opponent's turn. With these the opponent's moves that begin
+    /// the latter.
     ///
-    /// Only atari after atari is read, at most 30 stones deep and about 50 in all for a chain and a first move: who is not caught
-    /// by then is free. Kos are taken back at once in it. Lines are tried in the order of their points. So where 50 stones are
-    /// not enough, the ladders of an image of the board may be others.
+    /// Only atari after atari is read, at most 30 stones deep and about 50 in all for a chain and a first move: who is
+    /// not caught by then is free. Kos are taken back at once in it. Lines are tried in the order of their points. So
+    /// where 50 stones are not enough, the ladders of an image of the board may be others.
     pub fn ladders(&self, color: Color) -> (PointSet, PointSet) {
         on_board!(self.size, board => self.ladders_on(&board, color))
     }
@@ -178,8 +179,8 @@ impl Tactics {
         (caught.set(), moves.set())
     }
 
-    /// Whether a chain that extends to the first of these points joins one of these that has three liberties without them:
-    /// nothing has to be read then.
+    /// Whether a chain that extends to the first of these points joins one of these that has three liberties without
+    /// them: nothing has to be read then.
     fn finds_help<const W: usize>(&self, board: &Board<W>, others: Words<W>, [way_out, atari]: [Point; 2]) -> bool {
         let filled = Words::<W>::point(way_out) | Words::point(atari);
         let mut joined = (board.around(way_out) & others).iter().filter_map(|stone| self.chains.of(stone));

@@ -81,8 +81,8 @@ impl<const W: usize> Words<W> {
         (twice | once & u64::wrapping_sub(once, 1)) != 0
     }
 
-    /// Whether there are more than two points in a set of points around one point: these are bits of different places in
-    /// their words, on all boards of less than 32 columns.
+    /// Whether there are more than two points in a set of points around one point: these are bits of different places
+    /// in their words, on all boards of less than 32 columns.
     #[inline]
     pub(crate) fn has_three_of_four(&self) -> bool {
         let all = self.0.iter().fold(0, |all, word| all | word);

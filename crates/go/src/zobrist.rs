@@ -27,8 +27,8 @@ pub(crate) fn image_keys(size: Size, color: Color, point: Point) -> &'static [u6
     &IMAGE_KEYS[size.first_index() + point.index()][color.index()]
 }
 
-/// By point and colour, the points of smaller boards first. A table, since every stone of every example is hashed; to look each
-/// image up took 57 instructions a stone.
+/// By point and colour, the points of smaller boards first. A table, since every stone of every example is hashed; to
+/// look each image up took 57 instructions a stone.
 static IMAGE_KEYS: [[[u64; 8]; 2]; Size::ALL_POINTS] = {
     let mut keys = [[[0; 8]; 2]; Size::ALL_POINTS];
     let mut side = Size::MIN.side();

@@ -2,9 +2,9 @@
 //! Leela Zero, KataGo, GNU Go, KGS and GoGui added to it.
 //!
 //! The cast: [`runtime::Lines`] come from standard input; [`run`] hands each to a [`Session`], which holds the game and
-//! turns a line into a response; a [`Player`] thinks of moves, and an [`EnginePlayer`] is one made of a model. Every line
-//! with a command on it gets one response, and none of them ends the session but `quit` and the end of the input. Most
-//! responses are there at once; an analysis begins its response, adds lines while the player thinks, and ends when
+//! turns a line into a response; a [`Player`] thinks of moves, and an [`EnginePlayer`] is one made of a model. Every
+//! line with a command on it gets one response, and none of them ends the session but `quit` and the end of the input.
+//! Most responses are there at once; an analysis begins its response, adds lines while the player thinks, and ends when
 //! anything else comes in.
 
 mod analysis;

@@ -129,8 +129,8 @@ impl Tickets {
 /// Evaluates positions in batches.
 ///
 /// An evaluation is a function of the request and of nothing else: neither of the other positions of the batch, nor of
-/// what was evaluated before. So caches and remote servers change no game. That of a network on a GPU is so within rounding
-/// only, which can change a move, and a cache may return that of an image with other planes of ladders.
+/// what was evaluated before. So caches and remote servers change no game. That of a network on a GPU is so within
+/// rounding only, which can change a move, and a cache may return that of an image with other planes of ladders.
 pub trait Evaluator {
     /// Adds a position to the batch. A network sees it through the symmetry of its draw; the policy is turned back.
     fn submit(&mut self, request: Request<'_>) -> Ticket;
@@ -138,12 +138,12 @@ pub trait Evaluator {
     /// Evaluates the pending positions, and begins the next batch, also where it fails.
     ///
     /// # Errors
-    /// The device failed, the network returned a number that is not finite, or a position is of a board that the network
-    /// was not made for.
+    /// The device failed, the network returned a number that is not finite, or a position is of a board that the
+    /// network was not made for.
     fn flush(&mut self) -> Result<(), EvaluateError>;
 
-    /// The same, but that it fails once `stop` says so. An evaluator that waits for a server calls it several times a second
-    /// meanwhile, and others never.
+    /// The same, but that it fails once `stop` says so. An evaluator that waits for a server calls it several times a
+    /// second meanwhile, and others never.
     ///
     /// # Errors
     /// As [`Evaluator::flush`], or `stop` said so.

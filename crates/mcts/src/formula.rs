@@ -31,8 +31,8 @@ pub(crate) fn q_init(rule: QInit, network: Value, mover: Color) -> Value {
 /// Value of an edge that was never followed, under first-play urgency: `init` is where edges start, for the mover,
 /// `followed` the sum of the priors of those that were followed. max(−1, init − reduction·sqrt(followed)).
 ///
-/// KataGo's formula. There `init` is the mean value of the node, mixed with the network's as long as little of the prior was
-/// followed.
+/// KataGo's formula. There `init` is the mean value of the node, mixed with the network's as long as little of the
+/// prior was followed.
 pub(crate) fn first_play(init: f32, reduction: f32, followed: f32) -> f32 {
     (init - reduction * followed.sqrt()).max(-1.0)
 }

@@ -5,13 +5,13 @@
 //! get the same number of visits; after it those with the better half of the scores g + ln P + σ(q) stay. What the
 //! budget leaves over goes to the last two, one by one. The remaining move is the one to play.
 //!
-//! Without noise a move is to be played, and nothing to be learnt. Then m is at most half the budget, or two, and the best
-//! of the moves whose visits differ by one is played. Otherwise the last visit of an odd budget would decide even if it
-//! found a refutation.
+//! Without noise a move is to be played, and nothing to be learnt. Then m is at most half the budget, or two, and the
+//! best of the moves whose visits differ by one is played. Otherwise the last visit of an odd budget would decide even
+//! if it found a refutation.
 //!
-//! A search without an end does this again and again, each time with as many visits as all before together, and considers
-//! more moves each time: the doubling trick makes sequential halving (Karnin, Koren and Somekh, ICML 2013), whose budget is
-//! fixed, a method without one. It may be stopped after any visit.
+//! A search without an end does this again and again, each time with as many visits as all before together, and
+//! considers more moves each time: the doubling trick makes sequential halving (Karnin, Koren and Somekh, ICML 2013),
+//! whose budget is fixed, a method without one. It may be stopped after any visit.
 //!
 //! A phase is judged only when all of its visits are backed up: the search waits for leaves at its end.
 
@@ -87,8 +87,8 @@ impl Halving {
         match rng {
             // With fewer moves policies are learnt more slowly (`experiments/0118-considered-moves-in-self-play`).
             Some(rng) => self.consider(view, gumbel.moves, budget, || sample::gumbel(rng) as f32),
-            // A move with one visit has the network's value and no more. Of four visits, two for each of two moves are 102 Elo
-            // stronger than one for each of four (`experiments/0115-searches-of-few-visits`).
+            // A move with one visit has the network's value and no more. Of four visits, two for each of two moves are
+            // 102 Elo stronger than one for each of four (`experiments/0115-searches-of-few-visits`).
             None => self.consider(view, gumbel.moves.min((budget / 2).max(2) as usize), budget, || 0.0),
         }
         self.round_ends = None;
@@ -115,8 +115,9 @@ impl Halving {
         self.due = self.share();
     }
 
-    /// Begins the next round of a search without an end. The moves with the highest priors are considered, twice as many
-    /// with four times the visits: what a round leaves out for its prior gets its turn, and most visits stay with few moves.
+    /// Begins the next round of a search without an end. The moves with the highest priors are considered, twice as
+    /// many with four times the visits: what a round leaves out for its prior gets its turn, and most visits stay with
+    /// few moves.
     pub(crate) fn start_round(&mut self, view: &View<'_>, gumbel: &Gumbel) {
         let first = FIRST_ROUND * gumbel.moves as u32;
         let visits = view.children.iter().map(|child| child.visits).sum::<u32>();
@@ -172,9 +173,9 @@ impl Halving {
         (next.mv, *next.slot.get_or_insert(view.children.len()))
     }
 
-    /// The slot of the move to play: the one with the best score of the considered moves that have the most visits of this
-    /// search, or nearly. None before any of them was visited. In a search without an end: of all moves with at least half
-    /// the visits of the most visited one, whose values are known about as well.
+    /// The slot of the move to play: the one with the best score of the considered moves that have the most visits of
+    /// this search, or nearly. None before any of them was visited. In a search without an end: of all moves with at
+    /// least half the visits of the most visited one, whose values are known about as well.
     pub(crate) fn survivor(&self, view: &View<'_>, gumbel: &Gumbel) -> Option<usize> {
         let sigma = Sigma::new(view, gumbel);
         if self.round_ends.is_some() {

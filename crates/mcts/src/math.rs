@@ -1,9 +1,9 @@
 //! Functions whose results have the same bits on every x86-64 machine.
 //!
-//! `exp`, `ln` and `pow` of `std` are those of the system's C library, which differ between systems, and with glibc between
-//! processors: it has variants with fused multiply-adds and chooses at run time. A game has to be a function of its seed,
-//! so `clippy.toml` forbids them here and in crate `play`. Crate `libm` is plain Rust. `sqrt`, `floor` and `round` are
-//! exact everywhere.
+//! `exp`, `ln` and `pow` of `std` are those of the system's C library, which differ between systems, and with glibc
+//! between processors: it has variants with fused multiply-adds and chooses at run time. A game has to be a function of
+//! its seed, so `clippy.toml` forbids them here and in crate `play`. Crate `libm` is plain Rust. `sqrt`, `floor` and
+//! `round` are exact everywhere.
 
 /// eˣ.
 #[inline]

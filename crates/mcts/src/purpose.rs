@@ -8,8 +8,8 @@ use crate::formula::noise_alpha;
 pub enum Purpose {
     /// To find the best move.
     Win,
-    /// To make training examples in self-play. PUCT mixes the noise, if there is any, into the root's priors; Gumbel search
-    /// explores by its own sampling instead.
+    /// To make training examples in self-play. PUCT mixes the noise, if there is any, into the root's priors; Gumbel
+    /// search explores by its own sampling instead.
     Explore(Option<Noise>),
 }
 

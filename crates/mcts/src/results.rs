@@ -9,7 +9,8 @@ use crate::target::shares;
 use crate::tree::{Child, NodeId, View};
 use crate::{Depth, Value, math};
 
-/// Bytes of a tree, by [`Search::is_full`], above which GTP and analyses stop a search, and studies and benchmarks fail.
+/// Bytes of a tree, by [`Search::is_full`], above which GTP and analyses stop a search, and studies and benchmarks
+/// fail.
 pub const LARGEST_TREE: usize = 1 << 30;
 
 /// Visits at which GTP and analyses stop a search, and the most that studies and benchmarks take: the tree of a decided
@@ -30,7 +31,8 @@ pub struct RootMove {
 }
 
 impl Search {
-    /// What the whole numbers of an improved policy sum to: as fine as the 800 visits whose shares AlphaZero trained on.
+    /// What the whole numbers of an improved policy sum to: as fine as the 800 visits whose shares AlphaZero trained
+    /// on.
     pub const SHARES: u32 = 1024;
 
     /// Mean of all values backed up to the root; the network's value when there were none yet.
@@ -42,8 +44,8 @@ impl Search {
         Value::for_black(stats.sum / stats.visits as f32)
     }
 
-    /// The value of the root for a player of the policy that the search found: the improved policy of Gumbel, with the values
-    /// of its moves; [`Search::root_value`] for PUCT, whose visits follow its policy.
+    /// The value of the root for a player of the policy that the search found: the improved policy of Gumbel, with the
+    /// values of its moves; [`Search::root_value`] for PUCT, whose visits follow its policy.
     ///
     /// # Panics
     /// When the root is not expanded.
@@ -122,8 +124,8 @@ impl Search {
     /// The move to play for strength.
     ///
     /// PUCT: the most visited; of equals the one with the better value for the mover, then the lower index. Gumbel: the
-    /// move that sequential halving left, or, after [`Search::begin_endless`], the best of those that are visited about as
-    /// often as any; when neither was begun, or without a budget, as PUCT.
+    /// move that sequential halving left, or, after [`Search::begin_endless`], the best of those that are visited about
+    /// as often as any; when neither was begun, or without a budget, as PUCT.
     ///
     /// # Panics
     /// When the root is not expanded.
@@ -144,8 +146,9 @@ impl Search {
 
     /// The policy target, as whole numbers in proportion to it, in the order of the edges; none of them is 0.
     ///
-    /// PUCT: the visits. Gumbel: there the visits say which moves were sampled and not how good they are, and the policy
-    /// target needs the values of all moves; so this is the improved policy itself, in shares of [`Search::SHARES`].
+    /// PUCT: the visits. Gumbel: there the visits say which moves were sampled and not how good they are, and the
+    /// policy target needs the values of all moves; so this is the improved policy itself, in shares of
+    /// [`Search::SHARES`].
     ///
     /// # Panics
     /// When the root is not expanded.
@@ -195,7 +198,8 @@ impl Search {
         self.depth
     }
 
-    /// Whether the nodes of the tree, their edges and their statistics take so many bytes, or the search has [`MOST_VISITS`].
+    /// Whether the nodes of the tree, their edges and their statistics take so many bytes, or the search has
+    /// [`MOST_VISITS`].
     pub fn is_full(&self, bytes: usize) -> bool {
         self.tree.bytes() >= bytes || self.visits() >= MOST_VISITS
     }

@@ -1,5 +1,5 @@
-//! Random numbers of the distributions that games need, as functions of the generator alone: those of `rand_distr` depend
-//! on the C library (see [`crate::math`]).
+//! Random numbers of the distributions that games need, as functions of the generator alone: those of `rand_distr`
+//! depend on the C library (see [`crate::math`]).
 
 use rand::{Rng, RngExt};
 

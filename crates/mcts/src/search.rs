@@ -180,8 +180,8 @@ impl Search {
         self.settings.prune_pass_alive.then(|| self.game.find_pass_alive().both())
     }
 
-    /// Whether the last move was a pass and another one, which is not avoided, ends the game in favour of the player to move.
-    /// Whatever else that player could do, the game is won, so there is nothing to search.
+    /// Whether the last move was a pass and another one, which is not avoided, ends the game in favour of the player to
+    /// move. Whatever else that player could do, the game is won, so there is nothing to search.
     fn can_win_by_passing(&self) -> bool {
         self.settings.adjudicate_winning_pass
             && self.game.moves().last() == Some(&Move::Pass)
@@ -190,8 +190,8 @@ impl Search {
             && self.outcome().mover(self.game.to_move()) > 0.0
     }
 
-    /// Indices of the moves to consider, ascending: the legal ones, without points that are decided, without moves that are
-    /// avoided and without a pass that comes too early. Without other moves it is the pass.
+    /// Indices of the moves to consider, ascending: the legal ones, without points that are decided, without moves that
+    /// are avoided and without a pass that comes too early. Without other moves it is the pass.
     fn sensible_moves(&self, decided: Option<&PointSet>) -> impl Iterator<Item = u16> + use<> {
         let legal = self.game.legal_points();
         let mut points = decided.map_or(legal, |decided| legal - *decided);
@@ -299,10 +299,10 @@ impl Search {
 
     /// Begins the search of one move: call it once for each, when the root is expanded and before more is selected.
     ///
-    /// PUCT: exploration mixes noise into the root's priors; to win there is nothing to begin.
-    /// Gumbel: samples the moves to consider, for a search until [`Search::visits`] is `visits`; to win they are fewer, those
-    /// with the highest priors. A Gumbel search that was not begun, or has these visits already, chooses
-    /// at its root as below it.
+    /// PUCT: exploration mixes noise into the root's priors; to win there is nothing to begin. Gumbel: samples the
+    /// moves to consider, for a search until [`Search::visits`] is `visits`; to win they are fewer, those with the
+    /// highest priors. A Gumbel search that was not begun, or has these visits already, chooses at its root as below
+    /// it.
     ///
     /// # Panics
     /// When the root is not expanded.
@@ -351,8 +351,8 @@ impl Search {
 }
 
 impl Leaf {
-    /// Takes the leaf back without an evaluation, with its virtual losses. The next selection that comes to its position hands
-    /// it out again.
+    /// Takes the leaf back without an evaluation, with its virtual losses. The next selection that comes to its
+    /// position hands it out again.
     ///
     /// # Panics
     /// When the leaf is of another search, or a move was played since it was selected.

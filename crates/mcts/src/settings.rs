@@ -20,8 +20,8 @@ pub struct Settings {
     pub reuse: bool,
     /// No pass before this move, unless no other move is legal. Stones of the first position count as moves.
     pub pass_from: usize,
-    /// Leave out points of pass-alive regions. They are worth nothing to anyone where those count for their owner, which
-    /// is to say with [`Scoring::PassAlive`].
+    /// Leave out points of pass-alive regions. They are worth nothing to anyone where those count for their owner,
+    /// which is to say with [`Scoring::PassAlive`].
     pub prune_pass_alive: bool,
     /// Take a position after a pass for won where another pass wins.
     pub adjudicate_winning_pass: bool,

@@ -325,10 +325,10 @@ const ROUNDED_AT_RANDOM: u32 = 1 << 16;
 
 /// The sum with the value of the visit of this number, from 1.
 ///
-/// From 2^16 on a sum is a multiple of 1/128 or more. Rounded to the nearest, values near each other all lose or gain the
-/// same, and after 1.9 million visits a mean of 0.97 is 0.985. So the sum is rounded up or down in proportion to what is cut
-/// off (stochastic rounding). What draws is the number of the visit: fractions of multiples of the golden ratio are spread
-/// evenly.
+/// From 2^16 on a sum is a multiple of 1/128 or more. Rounded to the nearest, values near each other all lose or gain
+/// the same, and after 1.9 million visits a mean of 0.97 is 0.985. So the sum is rounded up or down in proportion to
+/// what is cut off (stochastic rounding). What draws is the number of the visit: fractions of multiples of the golden
+/// ratio are spread evenly.
 fn add(sum: f32, value: f32, visit: u32) -> f32 {
     if visit < ROUNDED_AT_RANDOM {
         return sum + value;

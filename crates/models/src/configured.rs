@@ -15,8 +15,8 @@ pub struct ConfiguredModel {
 }
 
 impl ConfiguredModel {
-    /// Opens a model of a store or of a file, for batches of so many positions. A file or a built-in model plays by the rules
-    /// of the run that is named.
+    /// Opens a model of a store or of a file, for batches of so many positions. A file or a built-in model plays by the
+    /// rules of the run that is named.
     ///
     /// # Errors
     /// A model or a configuration that cannot be used, or a device that fails.
@@ -36,8 +36,8 @@ impl ConfiguredModel {
 }
 
 impl Models {
-    /// The configuration of the model's run, or of the run that is named, or the plain one, with some values changed; as its
-    /// phase has it where the run has phases. The plain one of a file is for its board.
+    /// The configuration of the model's run, or of the run that is named, or the plain one, with some values changed;
+    /// as its phase has it where the run has phases. The plain one of a file is for its board.
     ///
     /// # Errors
     /// There is no such run, or overrides that cannot be used.

@@ -6,8 +6,8 @@ use store::{ModelMetadata, Run, StoreError};
 /// The name of its run.
 pub(crate) const NAME: &str = "9x9-demo";
 
-/// Its weights, after 6.3 hours on two cores: configs/9x9.toml, configs/9x9-larger.toml to its model 100 twice, then eight
-/// blocks, then configs/9x9-further.toml (`experiments/0055-32-visits-six-hours`).
+/// Its weights, after 6.3 hours on two cores: configs/9x9.toml, configs/9x9-larger.toml to its model 100 twice, then
+/// eight blocks, then configs/9x9-further.toml (`experiments/0055-32-visits-six-hours`).
 const WEIGHTS: &[u8] = include_bytes!("../../../demo/9x9-demo.safetensors");
 
 /// Optimiser steps that it has taken.
@@ -37,7 +37,8 @@ fn configuration() -> RunConfig {
     Preset::NineByNine.with(&DIFFERENCES).expect("a test reads it")
 }
 
-/// Publishes the demo's model 1, and then creates its run: a run without the model would take the place of the demo for ever.
+/// Publishes the demo's model 1, and then creates its run: a run without the model would take the place of the demo for
+/// ever.
 pub(crate) fn publish(run: &Run) -> Result<(), StoreError> {
     let config = configuration();
     let metadata = ModelMetadata::new(run.name(), 1, STEPS, &config);

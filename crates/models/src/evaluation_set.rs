@@ -10,14 +10,14 @@ const _: () = assert!(net::Inputs::MOST_BOARDS <= evalcache::BOARDS, "keys have 
 /// Bytes of the digest of the weights that names of evaluations begin with.
 const PREFIX: usize = 8;
 
-/// How the names of all sets of evaluations of a model begin, by the SHA-256 of its weights in hexadecimal digits. `None`
-/// for too few digits.
+/// How the names of all sets of evaluations of a model begin, by the SHA-256 of its weights in hexadecimal digits.
+/// `None` for too few digits.
 pub fn set_prefix(sha256: &str) -> Option<&str> {
     sha256.get(..2 * PREFIX)
 }
 
-/// Names evaluations by the digest of the weights, with whose first bytes it begins, and by the arithmetic that evaluates
-/// them.
+/// Names evaluations by the digest of the weights, with whose first bytes it begins, and by the arithmetic that
+/// evaluates them.
 pub(crate) fn evaluations_digest(weights: [u8; 32], arithmetic: &str) -> [u8; 32] {
     let mut digest = weights;
     let all = Sha256::new_with_prefix(weights).chain_update(arithmetic).finalize();

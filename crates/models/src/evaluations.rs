@@ -9,8 +9,8 @@
 //! included. One of these publishes, and opens the segments of other processes; one merges. So a search waits for
 //! lookups alone, whatever the store does, and the end of a program for the last publication, but for no merge.
 //!
-//! A lookup and a new evaluation allocate nothing, once the buffers have grown to the largest block and to the evaluations of a
-//! segment. Reads from a bucket do: a response each, or a copy of a part of the segment.
+//! A lookup and a new evaluation allocate nothing, once the buffers have grown to the largest block and to the
+//! evaluations of a segment. Reads from a bucket do: a response each, or a copy of a part of the segment.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -114,11 +114,12 @@ impl EvaluationCache {
         Ok(cache)
     }
 
-    /// Opens the evaluations in a folder of a store, whatever their tables: those of the set that has the name of the folder, or
-    /// else of the first segment.
+    /// Opens the evaluations in a folder of a store, whatever their tables: those of the set that has the name of the
+    /// folder, or else of the first segment.
     ///
     /// # Errors
-    /// A store that cannot be reached; [`EvaluationCacheError::Unreadable`] when the set has no segment that can be read.
+    /// A store that cannot be reached; [`EvaluationCacheError::Unreadable`] when the set has no segment that can be
+    /// read.
     pub fn open_named(store: &Store, folder: &str) -> Result<EvaluationCache, EvaluationCacheError> {
         let segments = store.evaluations(folder, None)?;
         let (mut first, mut problems) = (None, Vec::new());
@@ -201,8 +202,8 @@ impl EvaluationCache {
 
     /// Merges segments into larger ones, and deletes those that another one stands for.
     ///
-    /// Before each merge, of which a large set takes many, `progress` sees what was done, and ends the compaction where it
-    /// breaks.
+    /// Before each merge, of which a large set takes many, `progress` sees what was done, and ends the compaction where
+    /// it breaks.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -213,8 +214,9 @@ impl EvaluationCache {
         self.shared.merge_all(Mergeable::ALL, progress)
     }
 
-    /// Reads all segments and returns the damage, each with the name of its segment, and the segments of other sets than that of
-    /// which the folder has the name. `progress` is called before each segment, and ends the check where it breaks.
+    /// Reads all segments and returns the damage, each with the name of its segment, and the segments of other sets
+    /// than that of which the folder has the name. `progress` is called before each segment, and ends the check where
+    /// it breaks.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -299,8 +301,8 @@ impl Drop for EvaluationCache {
         if lookups.all() > 0 {
             tracing::info!(set = self.name(), hits = %lookups, "evaluation cache closed");
         }
-        // Not with the last part of the cache: a merge in the background may have that, which the end of the program does not
-        // wait for.
+        // Not with the last part of the cache: a merge in the background may have that, which the end of the program
+        // does not wait for.
         self.shared.publish_or_log();
     }
 }

@@ -7,8 +7,8 @@
 //! any number of threads, and hands out one [`Evaluator`](mcts::Evaluator) for each. A [`Place`] says where it runs: on
 //! a device, or on inference servers. [`Searcher`] is a model with its search settings.
 //!
-//! Games, matches and ratings are stored under the id of a model. Commands that store them read its name by [`model_with_id`] and
-//! [`player_with_id`], which refuse files.
+//! Games, matches and ratings are stored under the id of a model. Commands that store them read its name by
+//! [`model_with_id`] and [`player_with_id`], which refuse files.
 
 mod configured;
 mod demo;

@@ -56,8 +56,8 @@ impl Trained {
 }
 
 impl Model {
-    /// Opens a model. A trained one is read from `run`, and evaluates `batch` positions at a time. Built-in models are evaluated
-    /// by this process wherever networks run.
+    /// Opens a model. A trained one is read from `run`, and evaluates `batch` positions at a time. Built-in models are
+    /// evaluated by this process wherever networks run.
     ///
     /// # Errors
     /// There is no such model in the run, its weights are damaged, or the device cannot be used.
@@ -99,8 +99,8 @@ impl Model {
         }
     }
 
-    /// What evaluations of it are of, when they are kept in this way; `None` for built-in models, and while no inference server
-    /// responds.
+    /// What evaluations of it are of, when they are kept in this way; `None` for built-in models, and while no
+    /// inference server responds.
     pub(crate) fn set(&self, steps: Steps, symmetries: Symmetries) -> Option<Set> {
         match self {
             Model::Uniform | Model::Random => None,
@@ -109,8 +109,8 @@ impl Model {
         }
     }
 
-    /// Its evaluations that outlive the process; `None` for built-in models, which have none. Where inference servers evaluate,
-    /// one of them has to respond.
+    /// Its evaluations that outlive the process; `None` for built-in models, which have none. Where inference servers
+    /// evaluate, one of them has to respond.
     ///
     /// # Errors
     /// The store of the evaluations cannot be used.
@@ -142,8 +142,8 @@ impl Model {
         Ok(Some(Arc::new(kept)))
     }
 
-    /// An evaluator for one thread, with so many bytes for its cache, and behind it the evaluations that are kept in a store.
-    /// Built-in models have none of these.
+    /// An evaluator for one thread, with so many bytes for its cache, and behind it the evaluations that are kept in a
+    /// store. Built-in models have none of these.
     pub fn evaluator_keeping(&self, cache: usize, kept: Option<Arc<EvaluationCache>>) -> Box<dyn Evaluator> {
         let kept = kept.map(|kept| kept as Arc<dyn EvaluationStore>);
         match self {

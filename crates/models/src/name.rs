@@ -31,8 +31,9 @@ impl ModelName {
 impl FromStr for ModelName {
     type Err = ModelIdError;
 
-    /// Names of runs may contain dots, so `net.txt` could be one. A text with the extension of a file of weights or a slash is a
-    /// file even where there is none; a text with a dot is one where there is, and so is any that cannot be a model.
+    /// Names of runs may contain dots, so `net.txt` could be one. A text with the extension of a file of weights or a
+    /// slash is a file even where there is none; a text with a dot is one where there is, and so is any that cannot be
+    /// a model.
     fn from_str(text: &str) -> Result<ModelName, ModelIdError> {
         let path = Path::new(text);
         let has_extension = path.extension().is_some_and(|found| EXTENSIONS.iter().any(|known| found == *known));

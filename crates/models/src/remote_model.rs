@@ -33,7 +33,8 @@ pub struct RemoteModel {
 }
 
 impl RemoteModel {
-    /// A model of a run, on the servers of a client, in batches of `batch` positions. The device is the one of this machine.
+    /// A model of a run, on the servers of a client, in batches of `batch` positions. The device is the one of this
+    /// machine.
     pub(crate) fn open(
         run: &Run,
         id: &ModelId,
@@ -51,7 +52,8 @@ impl RemoteModel {
         Ok((metadata, RemoteModel { client: client.clone(), key, shape, batch, open }))
     }
 
-    /// An evaluator for one thread, with so many bytes for its cache, and behind it the evaluations that are kept in a store.
+    /// An evaluator for one thread, with so many bytes for its cache, and behind it the evaluations that are kept in a
+    /// store.
     pub(crate) fn evaluator_keeping(&self, cache: usize, kept: Option<Arc<dyn EvaluationStore>>) -> Box<dyn Evaluator> {
         let session = RemoteSession::new(&self.client, &self.key, self.shape, Arc::clone(&self.open));
         let network = |session| Network::new(self.shape, self.batch, session);
@@ -82,8 +84,8 @@ impl RemoteModel {
     }
 }
 
-/// Keeps the evaluations of servers of one precision. Those of a batch that another server or this process had a part in are not
-/// kept, nor rounded.
+/// Keeps the evaluations of servers of one precision. Those of a batch that another server or this process had a part
+/// in are not kept, nor rounded.
 struct OfOnePrecision {
     kept: Arc<dyn EvaluationStore>,
     /// Whether there were others since the last lookup.

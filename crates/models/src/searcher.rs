@@ -22,12 +22,12 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    /// Opens a model for the games of a run. Built-in models and files search as the run does; trained ones, of whichever run,
-    /// as they were published. A network evaluates `batch` positions at a time.
+    /// Opens a model for the games of a run. Built-in models and files search as the run does; trained ones, of
+    /// whichever run, as they were published. A network evaluates `batch` positions at a time.
     ///
     /// # Errors
-    /// There is no such model, its weights are damaged or for another board, or the device cannot be used. Inference servers
-    /// evaluate models of their stores, and no files.
+    /// There is no such model, its weights are damaged or for another board, or the device cannot be used. Inference
+    /// servers evaluate models of their stores, and no files.
     pub fn open(
         models: &Models,
         config: &RunConfig,
@@ -41,12 +41,12 @@ impl Searcher {
         }
     }
 
-    /// The same for a model with an id, with overrides of the search settings, of the precision of inference, which is otherwise
-    /// [`Precision::Auto`], and with `evalcache=off` for [`Searcher::keeping`] to keep nothing.
+    /// The same for a model with an id, with overrides of the search settings, of the precision of inference, which is
+    /// otherwise [`Precision::Auto`], and with `evalcache=off` for [`Searcher::keeping`] to keep nothing.
     ///
     /// # Errors
-    /// As [`Searcher::open`]; an override that is no setting; a precision that is none or that the device lacks, or any other
-    /// than [`Precision::Auto`] of a network on inference servers.
+    /// As [`Searcher::open`]; an override that is no setting; a precision that is none or that the device lacks, or any
+    /// other than [`Precision::Auto`] of a network on inference servers.
     pub fn open_with(
         models: &Models,
         config: &RunConfig,
@@ -98,8 +98,8 @@ impl Searcher {
         Searcher { name, settings: Settings::new(&config.search, &config.game), budget, model, keeps: true, kept: None }
     }
 
-    /// The same with evaluations that outlive the process; built-in models have none, and players with `evalcache=off`. Where
-    /// inference servers evaluate, one of them has to respond.
+    /// The same with evaluations that outlive the process; built-in models have none, and players with `evalcache=off`.
+    /// Where inference servers evaluate, one of them has to respond.
     ///
     /// # Errors
     /// The store of the evaluations cannot be used.
@@ -139,8 +139,8 @@ impl Searcher {
     }
 }
 
-/// Self-play settings that suit every search. Those of a run are for games of its own models, and no player uses them; checked
-/// with the search of another run's model, they would refuse it.
+/// Self-play settings that suit every search. Those of a run are for games of its own models, and no player uses them;
+/// checked with the search of another run's model, they would refuse it.
 fn for_any_search(selfplay: &Selfplay) -> Selfplay {
     let batch = selfplay.batch.max(MOST_LEAVES);
     Selfplay { choice_moves: 0, full_search_fraction: 1.0, batch, ..selfplay.clone() }

@@ -8,8 +8,8 @@ use config::ModelId;
 use crate::{ModelError, ModelName, Models};
 
 impl Models {
-    /// What changes when the model of a name is replaced: the SHA-256 of its weights in hexadecimal digits, or the time and the
-    /// size of a file. `None` for built-in models. It takes a small read, and none of weights.
+    /// What changes when the model of a name is replaced: the SHA-256 of its weights in hexadecimal digits, or the time
+    /// and the size of a file. `None` for built-in models. It takes a small read, and none of weights.
     ///
     /// # Errors
     /// There is no such model or file, or the store cannot be reached.

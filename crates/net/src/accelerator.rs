@@ -7,8 +7,9 @@
 //! [unpacked](unpacking) on the device, through host memory that the device reads by itself; outputs come back the same
 //! way.
 //!
-//! Batches have one of few sizes, so that libtorch prepares itself for each but once. Which kernel computes a row depends on
-//! that size, and so do its last bits: unlike a CPU, a GPU does not give a position the same output in every batch.
+//! Batches have one of few sizes, so that libtorch prepares itself for each but once. Which kernel computes a row
+//! depends on that size, and so do its last bits: unlike a CPU, a GPU does not give a position the same output in every
+//! batch.
 
 mod gpu;
 mod queue;

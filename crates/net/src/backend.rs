@@ -13,8 +13,8 @@ pub struct Backend {
     pub device: String,
     /// `int16`, `f32` or `bf16`.
     pub precision: String,
-    /// The instruction set that networks use on the CPU: crate `cpu`'s; oneDNN's for bf16, and for training where crate `cpu`
-    /// has no loops for it.
+    /// The instruction set that networks use on the CPU: crate `cpu`'s; oneDNN's for bf16, and for training where crate
+    /// `cpu` has no loops for it.
     pub instruction_set: String,
     /// The largest of the CPU by oneDNN.
     pub cpu_instruction_set: String,
@@ -90,8 +90,8 @@ impl Backend {
         self.device == "cpu"
     }
 
-    /// What outputs of a network depend on beside its weights: the precision, and whether it is a GPU, which sums up in another
-    /// order.
+    /// What outputs of a network depend on beside its weights: the precision, and whether it is a GPU, which sums up in
+    /// another order.
     pub fn arithmetic(&self) -> String {
         if self.is_cpu() { self.precision.clone() } else { format!("cuda-{}", self.precision) }
     }

@@ -8,8 +8,8 @@ use crate::batch::Batch;
 use crate::columns::Columns;
 use crate::{NetError, Shape, Targets};
 
-/// A batch of examples in tensors on the CPU: planes as bytes, and as f32 policies, outcomes, root values, ownership, scores and
-/// weights. Tensors of a trainer also have masks, the opponent's moves and which targets are known.
+/// A batch of examples in tensors on the CPU: planes as bytes, and as f32 policies, outcomes, root values, ownership,
+/// scores and weights. Tensors of a trainer also have masks, the opponent's moves and which targets are known.
 #[derive(Debug)]
 pub struct EncodedBatch(Vec<Tensor>);
 

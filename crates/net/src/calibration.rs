@@ -68,8 +68,8 @@ impl Calibration {
         Calibration { bins, outcome_error: squares / positions.max(1) as f64 }
     }
 
-    /// The expected calibration error: how far the mean prediction of a bin is from its mean result, on average over the
-    /// positions (Guo et al. 2017, equation 3). 0 is best; of no position it is 0.
+    /// The expected calibration error: how far the mean prediction of a bin is from its mean result, on average over
+    /// the positions (Guo et al. 2017, equation 3). 0 is best; of no position it is 0.
     pub fn error(&self) -> f64 {
         let positions: usize = self.bins.iter().map(|bin| bin.count).sum();
         let apart = |bin: &Bin| Some(bin.count as f64 * (bin.prediction? - bin.outcome?).abs());

@@ -73,8 +73,8 @@ impl Trainer {
         Ok(file::write(VERSION, &header, tensors))
     }
 
-    /// Resumes from a checkpoint. On a CPU the steps to come are those that would have come, bit for bit, with any number
-    /// of threads.
+    /// Resumes from a checkpoint. On a CPU the steps to come are those that would have come, bit for bit, with any
+    /// number of threads.
     ///
     /// # Errors
     /// A file that is no whole checkpoint, one of another shape or configuration, or a device that cannot be used.

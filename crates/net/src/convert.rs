@@ -25,13 +25,14 @@ pub enum FileKind {
 impl FileKind {
     /// Every kind.
     pub const ALL: [FileKind; 3] = [FileKind::Weights, FileKind::Folded, FileKind::LeelaZero];
-    /// Bytes that a gzipped file may hold: a network of 80 blocks and 1,024 filters has 6.0 GB of weights, and one of 40 and
-    /// 384 has 1.5 GB of text.
+    /// Bytes that a gzipped file may hold: a network of 80 blocks and 1,024 filters has 6.0 GB of weights, and one of
+    /// 40 and 384 has 1.5 GB of text.
     pub const MOST_BYTES: u64 = 8 << 30;
 
     /// The kind that a file is, going by how it begins.
     pub(crate) fn of(file: &[u8]) -> Result<FileKind, NetError> {
-        // Eight bytes of safetensors are the length of what follows, which is JSON. The length alone may look like text.
+        // Eight bytes of safetensors are the length of what follows, which is JSON. The length alone may look like
+        // text.
         if file.get(8) == Some(&b'{') {
             let is_folded = File::read(file)?.version()? == folded::VERSION;
             return Ok(if is_folded { FileKind::Folded } else { FileKind::Weights });
@@ -49,8 +50,8 @@ impl FileKind {
         self != FileKind::LeelaZero || leela_zero::unsupported(shape).is_empty()
     }
 
-    /// Makes a file of this kind, and compares the output of the file and of the training network on positions: random ones
-    /// and those given.
+    /// Makes a file of this kind, and compares the output of the file and of the training network on positions: random
+    /// ones and those given.
     ///
     /// # Errors
     /// [`NetError::Differs`] when their outputs differ, a network that such a file cannot hold, or an example for
@@ -75,8 +76,8 @@ impl FileKind {
         folded::write(weights)
     }
 
-    /// Reads a file of any kind, plain or gzipped, and returns its kind; compares the output of the file and of the weights
-    /// on random positions, where there is libtorch.
+    /// Reads a file of any kind, plain or gzipped, and returns its kind; compares the output of the file and of the
+    /// weights on random positions, where there is libtorch.
     ///
     /// # Errors
     /// A file that is broken or of no kind, or [`NetError::Differs`].

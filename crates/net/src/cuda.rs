@@ -54,9 +54,9 @@ pub enum CudaError {
 
 /// Loads the CUDA half of libtorch, if this machine's libtorch has one.
 ///
-/// It comes before all that asks `tch` for GPUs: libtorch queries CUDA at first use and caches the result. A second call
-/// finds the library loaded and does no harm. It costs a second or so where the library exists, so it is left out when
-/// the device is the CPU.
+/// It comes before all that asks `tch` for GPUs: libtorch queries CUDA at first use and caches the result. A second
+/// call finds the library loaded and does no harm. It costs a second or so where the library exists, so it is left out
+/// when the device is the CPU.
 ///
 /// # Errors
 /// The CUDA library exists and cannot be loaded, or the folder of libtorch cannot be found. A libtorch without a CUDA

@@ -21,12 +21,13 @@ pub struct Devices(Vec<Device>);
 /// The numbers a network computes with. Weights are kept as f32 everywhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// For inference int16 on a CPU and bf16 on a GPU. For training bf16 on a GPU, and on a CPU with AVX512_BF16: with AMX it is
-    /// faster than f32, without AMX it was slower on a processor of Intel (`experiments/0114-training-with-winograd`).
+    /// For inference int16 on a CPU and bf16 on a GPU. For training bf16 on a GPU, and on a CPU with AVX512_BF16: with
+    /// AMX it is faster than f32, without AMX it was slower on a processor of Intel
+    /// (`experiments/0114-training-with-winograd`).
     #[default]
     Auto,
-    /// 16-bit integers inside of convolutions, f32 elsewhere, by crate `cpu`: the same bits on every x86-64 CPU. Not for
-    /// training.
+    /// 16-bit integers inside of convolutions, f32 elsewhere, by crate `cpu`: the same bits on every x86-64 CPU. Not
+    /// for training.
     Int16,
     /// 32-bit floats. Inference on a CPU is by crate `cpu`: the same bits on every x86-64 CPU.
     F32,

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Two ways to calculate the same network may differ by so much in a probability or a value. f32 has 24 bits, and each of
-/// some forty layers rounds sums of thousands of products. The measured differences stay below a tenth of this
+/// Two ways to calculate the same network may differ by so much in a probability or a value. f32 has 24 bits, and each
+/// of some forty layers rounds sums of thousands of products. The measured differences stay below a tenth of this
 /// (`experiments/0019-leela-zero-parity`, `experiments/0066-onnx-parity`); those of bf16 are a hundred times larger.
 const TOLERANCE: f32 = 1e-4;
 

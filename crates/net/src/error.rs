@@ -289,8 +289,8 @@ impl NetError {
         }
     }
 
-    /// Whether the device or the precision that was requested cannot be used, which the operator can mend; files are not to
-    /// blame.
+    /// Whether the device or the precision that was requested cannot be used, which the operator can mend; files are
+    /// not to blame.
     pub fn is_of_the_device(&self) -> bool {
         matches!(self.fault(), Fault::Place | Fault::Memory)
     }

@@ -5,18 +5,19 @@ use crate::NetError;
 /// Evaluates input planes: a [`Session`](crate::Session) on a device of this machine, or a network elsewhere.
 ///
 /// [`Network`](crate::Network) writes planes, turns policies back and checks the output, so that all networks do this
-/// in one way. Output for a row depends on that row alone, whatever else is in the batch: bit for bit on a CPU, within the
-/// rounding of its numbers on a GPU.
+/// in one way. Output for a row depends on that row alone, whatever else is in the batch: bit for bit on a CPU, within
+/// the rounding of its numbers on a GPU.
 pub trait PlaneEvaluator: Send {
-    /// Rows of planes that [`PlaneEvaluator::evaluate`] reads for so many positions. The rows after those of the positions
-    /// may hold anything; they fill a batch of fixed size.
+    /// Rows of planes that [`PlaneEvaluator::evaluate`] reads for so many positions. The rows after those of the
+    /// positions may hold anything; they fill a batch of fixed size.
     fn rows(&self, positions: usize) -> usize {
         positions
     }
 
-    /// Evaluates as many positions as there are `values`. `planes` holds [`PlaneEvaluator::rows`] of them one after the other, as
-    /// [`Inputs::of_game`](crate::Inputs::of_game) writes them. `policies` receives a probability for each move of each position,
-    /// in the symmetry of the planes; `values` one value for each position, for the side to move.
+    /// Evaluates as many positions as there are `values`. `planes` holds [`PlaneEvaluator::rows`] of them one after the
+    /// other, as [`Inputs::of_game`](crate::Inputs::of_game) writes them. `policies` receives a probability for each
+    /// move of each position, in the symmetry of the planes; `values` one value for each position, for the side to
+    /// move.
     ///
     /// # Errors
     /// The device or the server failed.
@@ -25,8 +26,8 @@ pub trait PlaneEvaluator: Send {
     /// When the lengths do not fit together.
     fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError>;
 
-    /// The same, but that it fails once `stop` says so. What waits for a server calls it several times a second meanwhile, and
-    /// a device of this machine never does.
+    /// The same, but that it fails once `stop` says so. What waits for a server calls it several times a second
+    /// meanwhile, and a device of this machine never does.
     ///
     /// # Errors
     /// As [`PlaneEvaluator::evaluate`], or `stop` said so.

@@ -25,9 +25,9 @@
 //! | 28 | a move begins a ladder that catches a chain of the opponent |
 //! | 29, 30 | the point is pass-alive for the side to move, for the opponent |
 //!
-//! (AlphaGo, Silver et al. 2016, table 2, has the first kind; KataGo has ladders and pass-alive regions.) Everything is a
-//! function of the last six boards, so that examples and games in progress give the same; a point forbidden by superko
-//! alone is not marked.
+//! (AlphaGo, Silver et al. 2016, table 2, has the first kind; KataGo has ladders and pass-alive regions.) Everything is
+//! a function of the last six boards, so that examples and games in progress give the same; a point forbidden by
+//! superko alone is not marked.
 
 use std::ops::Range;
 

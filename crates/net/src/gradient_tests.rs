@@ -114,8 +114,9 @@ fn gradients_are_right_whatever_a_network_is_made_of() {
     }
 }
 
-/// In f32 units are those of crate `cpu`, where it has loops for the processor; in f64 operations of libtorch. Where rounding
-/// decides what a ReLU lets pass, a tensor can differ by some percent; such weights of a test need another seed.
+/// In f32 units are those of crate `cpu`, where it has loops for the processor; in f64 operations of libtorch. Where
+/// rounding decides what a ReLU lets pass, a tensor can differ by some percent; such weights of a test need another
+/// seed.
 #[test]
 fn gradients_in_f32_are_those_in_f64() {
     single();

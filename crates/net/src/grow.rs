@@ -4,12 +4,13 @@ use crate::layout::{Role, TensorSpec};
 use crate::{NetError, Shape, Weights};
 
 impl Weights {
-    /// The same function in a tower of more blocks, more filters, or both: weights of the smaller tower are copied, the rest
-    /// is as in [`Weights::random`], and weights from new channels to old ones are 0. New blocks add nothing at first, as in a
-    /// new network. So every output stays the same up to rounding, and new weights have gradients from the first step on.
-    /// Auxiliary heads (`ownership`, `score`, `opponent_policy`) may be new, and may be missing; where nothing else differs, the
-    /// scales of int16 inference stay. [`Inputs::Features`] may become [`Inputs::Tactics`]: the weights of the additional
-    /// planes are 0 at first, too. Widths of layers that no block of this network has may be any.
+    /// The same function in a tower of more blocks, more filters, or both: weights of the smaller tower are copied, the
+    /// rest is as in [`Weights::random`], and weights from new channels to old ones are 0. New blocks add nothing at
+    /// first, as in a new network. So every output stays the same up to rounding, and new weights have gradients from
+    /// the first step on. Auxiliary heads (`ownership`, `score`, `opponent_policy`) may be new, and may be missing;
+    /// where nothing else differs, the scales of int16 inference stay. [`Inputs::Features`] may become
+    /// [`Inputs::Tactics`]: the weights of the additional planes are 0 at first, too. Widths of layers that no block of
+    /// this network has may be any.
     ///
     /// [`Inputs::Features`]: crate::Inputs::Features
     /// [`Inputs::Tactics`]: crate::Inputs::Tactics

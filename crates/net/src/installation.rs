@@ -49,8 +49,8 @@ impl Installation {
     }
 }
 
-/// libtorch's distributions carry a file of this name beside `lib`, our images in it, and `scripts/setup-libtorch --gpu` a folder
-/// further up.
+/// libtorch's distributions carry a file of this name beside `lib`, our images in it, and `scripts/setup-libtorch
+/// --gpu` a folder further up.
 pub(crate) fn version() -> Option<String> {
     let lib = folder_in_use()?;
     let mut places = lib.ancestors().take(3).map(|folder| folder.join("build-version"));

@@ -1,5 +1,5 @@
-//! The instruction sets of x86-64 that the kernels of oneDNN, libtorch's library for CPUs, are written for, and the bound
-//! that its variable sets for crate `cpu`, too.
+//! The instruction sets of x86-64 that the kernels of oneDNN, libtorch's library for CPUs, are written for, and the
+//! bound that its variable sets for crate `cpu`, too.
 
 use std::env;
 use std::fmt;
@@ -29,8 +29,8 @@ fn asked_for() -> Option<String> {
     BOUNDS.iter().find_map(|name| env::var(name).ok())
 }
 
-/// The instruction set of crate `cpu`: the fastest of the processor within the bound of `ONEDNN_MAX_CPU_ISA`, so that one
-/// variable makes a larger machine act as a smaller one.
+/// The instruction set of crate `cpu`: the fastest of the processor within the bound of `ONEDNN_MAX_CPU_ISA`, so that
+/// one variable makes a larger machine act as a smaller one.
 pub fn of_inference() -> cpu::InstructionSet {
     let bound = asked_for().and_then(|text| inference_bound(&text)).unwrap_or(cpu::InstructionSet::Avx512Vnni);
     cpu::InstructionSet::available().take_while(|&set| set <= bound).last().unwrap_or(cpu::InstructionSet::Portable)
@@ -82,8 +82,8 @@ impl OnednnIsa {
         }
     }
 
-    /// The bound that a value of `ONEDNN_MAX_CPU_ISA` means; `None` for `all` and for what oneDNN ignores. The names between
-    /// two of ours have further instructions for other types of number.
+    /// The bound that a value of `ONEDNN_MAX_CPU_ISA` means; `None` for `all` and for what oneDNN ignores. The names
+    /// between two of ours have further instructions for other types of number.
     fn bound(text: &str) -> Option<OnednnIsa> {
         match text.to_lowercase().as_str() {
             "sse41" => Some(OnednnIsa::Sse41),

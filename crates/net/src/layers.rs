@@ -208,7 +208,8 @@ impl Layers {
         Ok((logits, self.rows_of(hidden, &seen)?))
     }
 
-    /// A dense layer of some rows, each computed as in a whole batch; not on a GPU, where that does not make it the same.
+    /// A dense layer of some rows, each computed as in a whole batch; not on a GPU, where that does not make it the
+    /// same.
     fn rows_of(&self, dense: &Dense, rows: &Tensor) -> Result<Tensor, NetError> {
         let count = rows.size()[0];
         if !dense.sees_the_batch() || count >= self.batch as i64 {
@@ -236,8 +237,8 @@ impl Layers {
 }
 
 impl PlaneEvaluator for Layers {
-    /// On a CPU, convolutions take nearly all the time, and give a row the same bits in a batch of any size. So few positions
-    /// use a smaller batch, of one of few sizes, because oneDNN prepares itself for each.
+    /// On a CPU, convolutions take nearly all the time, and give a row the same bits in a batch of any size. So few
+    /// positions use a smaller batch, of one of few sizes, because oneDNN prepares itself for each.
     fn rows(&self, positions: usize) -> usize {
         let step = (positions.next_power_of_two() / 4).max(1);
         positions.next_multiple_of(step).min(self.batch)

@@ -6,8 +6,8 @@ use cpu::{Header, Layout};
 use crate::Shape;
 
 impl Shape {
-    /// Multiplications and additions of one evaluation in play, counting each as one; taps that fall off the board count too,
-    /// and batch norms, being folded away, do not.
+    /// Multiplications and additions of one evaluation in play, counting each as one; taps that fall off the board
+    /// count too, and batch norms, being folded away, do not.
     pub fn operations(&self) -> u64 {
         let shape = self.in_play();
         let area = self.size.area();

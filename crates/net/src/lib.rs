@@ -5,9 +5,9 @@
 //! playing, and hands a [`Network`] to every thread that wants to score positions. A [`Trainer`] improves them from
 //! examples, and writes a checkpoint from which it resumes as if it had never stopped.
 //!
-//! CPUs evaluate with crate `cpu`, GPUs with libtorch, which trains, too; on CPUs 3x3 convolutions of training are those of
-//! crate `cpu`. This is the only crate that names libtorch.
-//! Without its feature `torch` there are neither GPUs nor training.
+//! CPUs evaluate with crate `cpu`, GPUs with libtorch, which trains, too; on CPUs 3x3 convolutions of training are
+//! those of crate `cpu`. This is the only crate that names libtorch. Without its feature `torch` there are neither GPUs
+//! nor training.
 
 #![cfg_attr(not(feature = "torch"), allow(dead_code, reason = "parts of files are read to be trained or exported"))]
 

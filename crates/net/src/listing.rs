@@ -7,8 +7,8 @@ use crate::layout::EPSILON;
 use crate::weights::VERSION;
 use crate::{FileKind, NetError, Shape, Weights};
 
-/// The tensors of a network with whatever numbers they have. [`Weights`] are fit for use; these may be those of a network
-/// whose training went wrong.
+/// The tensors of a network with whatever numbers they have. [`Weights`] are fit for use; these may be those of a
+/// network whose training went wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
     /// The shape that the file states.
@@ -32,8 +32,8 @@ impl Listing {
     /// A running variance below this one vanishes beside the number that batch norms add to it.
     pub const LEAST_VARIANCE: f64 = EPSILON;
 
-    /// Reads a file of any kind that [`FileKind`] knows, plain or gzipped. In one of [`FileKind::Weights`] numbers may be
-    /// anything.
+    /// Reads a file of any kind that [`FileKind`] knows, plain or gzipped. In one of [`FileKind::Weights`] numbers may
+    /// be anything.
     ///
     /// # Errors
     /// A file that is broken or of no kind, or a tensor missing or of other dimensions than the stated shape requires.

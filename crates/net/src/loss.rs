@@ -103,7 +103,8 @@ fn three_ways(outcomes: &Tensor) -> Result<Tensor, NetError> {
     Ok(Tensor::f_stack(&ways, -1)?)
 }
 
-/// Chances of winning, drawing and losing of a value that a search has found, which does not tell draws: there are none.
+/// Chances of winning, drawing and losing of a value that a search has found, which does not tell draws: there are
+/// none.
 fn two_ways(values: &Tensor) -> Result<Tensor, NetError> {
     let ways = [(values + 1.0) / 2.0, values.f_zeros_like()?, (1.0 - values) / 2.0];
     Ok(Tensor::f_stack(&ways, -1)?)

@@ -25,10 +25,10 @@ pub struct Losses {
     pub opponent_policy_known: f32,
     /// The penalty λ‖w‖²/2 on the weights.
     pub l2: f32,
-    /// The sum of all, each by its weight. A step makes another sum small where positions lack a target: there the losses of
-    /// auxiliary heads are means within a part of `train.norm_batch` examples, and parts count by the weights of all their
-    /// positions. The two are equal where each part has the same share of positions with a target. This one can be
-    /// compared with that of the validation set, whose parts have other sizes.
+    /// The sum of all, each by its weight. A step makes another sum small where positions lack a target: there the
+    /// losses of auxiliary heads are means within a part of `train.norm_batch` examples, and parts count by the weights
+    /// of all their positions. The two are equal where each part has the same share of positions with a target. This
+    /// one can be compared with that of the validation set, whose parts have other sizes.
     pub total: f32,
     /// Share of positions whose most probable move is the target's.
     pub accuracy: f32,

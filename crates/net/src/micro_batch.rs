@@ -63,8 +63,8 @@ impl Towers {
     }
 }
 
-/// Works on parts with up to `threads` threads; returns the results in the order of the parts, or the first error. A panic of
-/// a thread is one of the caller.
+/// Works on parts with up to `threads` threads; returns the results in the order of the parts, or the first error. A
+/// panic of a thread is one of the caller.
 pub(crate) fn each<P: Send, T: Send>(
     tower: &Tower,
     threads: usize,

@@ -22,8 +22,8 @@ pub struct Model {
 /// A network that scores positions in batches of one size, the last perhaps smaller.
 ///
 /// The output of a position does not depend on how many others are requested, on their contents, or on its place among
-/// them. On a CPU it is the same bit for bit, and on every x86-64 one, unless it is in bf16. On a GPU it is the same within
-/// the rounding of its numbers, because batches of another size are computed by other kernels.
+/// them. On a CPU it is the same bit for bit, and on every x86-64 one, unless it is in bf16. On a GPU it is the same
+/// within the rounding of its numbers, because batches of another size are computed by other kernels.
 ///
 /// What computes the output is a [`PlaneEvaluator`]: a [`Session`] on this machine, or a network elsewhere.
 pub struct Network<E: PlaneEvaluator = Session> {

@@ -74,7 +74,8 @@ impl Norm {
             parts.iter().map(|part| number(part) * (part.count as f64 / total as f64)).sum::<Tensor>()
         };
         let mean = weighted(&|part| part.mean.shallow_clone());
-        // Of the distances from the mean, and not of squares less the mean's, which would leave roundings of large numbers.
+        // Of the distances from the mean, and not of squares less the mean's, which would leave roundings of large
+        // numbers.
         let variance = weighted(&|part| &part.variance + (&part.mean - &mean).square());
         self.go_to(&mean, &variance, total, share)
     }

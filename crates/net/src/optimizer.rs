@@ -66,8 +66,8 @@ pub(crate) fn has_squares(kind: Method) -> bool {
 
 /// g' = g + λ·w, v ← μ·v + g', and w ← w − rate·v; or with Nesterov's momentum w ← w − rate·(g' + μ·v).
 ///
-/// λ is 0 except for weights of convolutions and dense layers: decay of biases and batch norms would limit the outputs. `pulled`
-/// is the part of the gradients that is theirs.
+/// λ is 0 except for weights of convolutions and dense layers: decay of biases and batch norms would limit the outputs.
+/// `pulled` is the part of the gradients that is theirs.
 fn descend(
     mut numbers: Tensor,
     weights: &Tensor,
@@ -109,8 +109,8 @@ fn adam(
     Ok(())
 }
 
-/// The way of the tensor in that place in a step like the last one, without its decay, and with Nesterov's momentum without
-/// the gradient that is added to it.
+/// The way of the tensor in that place in a step like the last one, without its decay, and with Nesterov's momentum
+/// without the gradient that is added to it.
 pub(crate) fn update(optimizer: &Optimizer, place: usize, size: StepSize) -> Result<Tensor, NetError> {
     let (mean, rate) = (&optimizer.momentum[place], f64::from(size.rate));
     match (size.kind, &optimizer.squares) {
@@ -131,8 +131,8 @@ pub(crate) fn penalty(tower: &Tower, l2: f32) -> Result<Tensor, NetError> {
     Ok(sum * f64::from(l2) / 2.0)
 }
 
-/// Shortens gradients that are together longer than `longest`, unless that is 0; returns how long they were, as a number on
-/// the device, for which only shortening waits.
+/// Shortens gradients that are together longer than `longest`, unless that is 0; returns how long they were, as a
+/// number on the device, for which only shortening waits.
 pub(crate) fn clip(gradients: &mut Tensor, longest: f32) -> Result<Tensor, NetError> {
     let _no_gradients = tch::no_grad_guard();
     let length = sum_of_squares(gradients)?.f_sqrt()?;
@@ -164,8 +164,8 @@ mod tests {
         Shape { blocks: 1, filters: 2, value_hidden: 2, ownership: true, score: true, ..plain }
     }
 
-    /// Takes steps with gradients that are `gradient` everywhere, and compares each number with `expected` of what it was
-    /// and of its decay.
+    /// Takes steps with gradients that are `gradient` everywhere, and compares each number with `expected` of what it
+    /// was and of its decay.
     fn compare(kind: Method, gradients: &[f64], expected: impl Fn(f64, f64) -> f64) {
         let start = Weights::synthetic(shape(), 1);
         let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };

@@ -1,12 +1,12 @@
 //! Input planes as bits: the wire format of a position.
 //!
-//! Of the planes that are written for a position most hold 0 or 1 at each point: a bit each, plane after plane, point after
-//! point, the lowest bit of a byte first. Planes that hold one number everywhere (whose turn it is, the board, komi) are
-//! scalars of a byte each. Where scalars are in between, the planes before and after them begin with a byte of their own. A
-//! position of 17 planes on 19x19 takes 723 bytes instead of 6,137.
+//! Of the planes that are written for a position most hold 0 or 1 at each point: a bit each, plane after plane, point
+//! after point, the lowest bit of a byte first. Planes that hold one number everywhere (whose turn it is, the board,
+//! komi) are scalars of a byte each. Where scalars are in between, the planes before and after them begin with a byte
+//! of their own. A position of 17 planes on 19x19 takes 723 bytes instead of 6,137.
 //!
-//! The planes of features have a [`dense`] form, too, in which planes that exclude each other share bits: 198 bytes instead
-//! of 634 without tactics, and 612 instead of 1,311 with them.
+//! The planes of features have a [`dense`] form, too, in which planes that exclude each other share bits: 198 bytes
+//! instead of 634 without tactics, and 612 instead of 1,311 with them.
 
 mod bits;
 mod dense;
@@ -82,8 +82,8 @@ impl Packing {
         [0..self.constant.start * self.area, self.constant.end * self.area..self.planes * self.area]
     }
 
-    /// Whether planes survive packing: they are those of whole positions, 0 or 1 where they are bits, and the same everywhere
-    /// where they are constant.
+    /// Whether planes survive packing: they are those of whole positions, 0 or 1 where they are bits, and the same
+    /// everywhere where they are constant.
     pub fn can_pack(&self, planes: &[u8]) -> bool {
         let is_fine = |planes: &[u8]| {
             let mut constant = planes[self.constant.start * self.area..self.constant.end * self.area].chunks(self.area);
@@ -144,7 +144,8 @@ impl Packing {
         self.constant.clone().map(|plane| planes[plane * self.area])
     }
 
-    /// Writes the planes of positions, given by their bits in either form, which differ in their lengths, and their scalars.
+    /// Writes the planes of positions, given by their bits in either form, which differ in their lengths, and their
+    /// scalars.
     ///
     /// # Panics
     /// When the lengths do not fit together.

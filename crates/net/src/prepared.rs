@@ -50,8 +50,9 @@ impl Uploads {
 
     /// Batches on the device, all there when this returns.
     ///
-    /// The memory of such a batch is used again by later ones when it is dropped: nothing on another stream reads it then,
-    /// since a step reads its losses at the end. One that failed may still read it, but what it computes is not used.
+    /// The memory of such a batch is used again by later ones when it is dropped: nothing on another stream reads it
+    /// then, since a step reads its losses at the end. One that failed may still read it, but what it computes is not
+    /// used.
     fn upload(&self, batches: &[Batch]) -> Result<Vec<BatchTensors>, NetError> {
         let upload = || batches.iter().map(|batch| BatchTensors::new(self.options, batch)).collect();
         let tch::Device::Cuda(gpu) = self.options.device else { return upload() };

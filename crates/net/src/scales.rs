@@ -1,8 +1,8 @@
 //! The scales that int16 inference rounds with (`cpu::Scales`).
 //!
-//! The trainer finds them on its examples when it publishes a model, and they are stored in the model's file. A file without
-//! them is calibrated when it is opened, on games that the network plays against itself in f32, which has the same bits on
-//! every x86-64 CPU. So the scales are a function of the file alone.
+//! The trainer finds them on its examples when it publishes a model, and they are stored in the model's file. A file
+//! without them is calibrated when it is opened, on games that the network plays against itself in f32, which has the
+//! same bits on every x86-64 CPU. So the scales are a function of the file alone.
 
 use std::sync::Arc;
 use std::thread;
@@ -16,8 +16,8 @@ use record::{Example, Replay};
 
 use crate::{NetError, Network, Shape, Weights, of_inference};
 
-/// Games that a network without scales plays against itself. The first begins with the empty board, each other one after more
-/// random moves, so that all phases of the game are there.
+/// Games that a network without scales plays against itself. The first begins with the empty board, each other one
+/// after more random moves, so that all phases of the game are there.
 const GAMES: usize = 16;
 /// Moves that it plays in each.
 const MOVES: usize = 24;
@@ -56,8 +56,8 @@ impl Weights {
         Ok(cpu::Model::new(&self.description()?, cpu::Precision::F32, set)?)
     }
 
-    /// On threads, each of which sees some of the examples. The largest magnitudes are those of all. The threads share the
-    /// packed weights: a copy for each would be gigabytes for a large network on many cores.
+    /// On threads, each of which sees some of the examples. The largest magnitudes are those of all. The threads share
+    /// the packed weights: a copy for each would be gigabytes for a large network on many cores.
     fn of_examples(&self, examples: &[Example], threads: usize, set: InstructionSet) -> Result<Scales, NetError> {
         let (shape, model) = (self.shape(), &self.exact(set)?);
         // Whole rounds of the symmetries, so that each example is seen in the same one on every machine.

@@ -13,16 +13,17 @@ use crate::Inputs;
 /// - Stem: a 3x3 convolution, batch norm and ReLU.
 /// - Tower: `blocks` residual blocks of two such convolutions.
 /// - Policy head: a 1x1 convolution to a few planes, batch norm, ReLU, and a dense layer to one number per move.
-/// - Value head: a 1x1 convolution to a few planes, batch norm, ReLU, a dense layer of `value_hidden`, ReLU, a dense layer
-///   to one number, and tanh. The value is for the side to move.
+/// - Value head: a 1x1 convolution to a few planes, batch norm, ReLU, a dense layer of `value_hidden`, ReLU, a dense
+///   layer to one number, and tanh. The value is for the side to move.
 ///
-/// No convolution has a bias, because the batch norm after it has one. Batch norms of the heads have neither scale nor shift.
+/// No convolution has a bias, because the batch norm after it has one. Batch norms of the heads have neither scale nor
+/// shift.
 ///
 /// Three auxiliary heads are for training; search uses none of them, and pages show ownership and score:
 ///
 /// - `ownership`: a 1x1 convolution with a bias, to the logit of each point's final owner being the side to move.
-/// - `score`: a dense layer from the hidden layer of the value head, to the margin of the side to move in points after komi,
-///   divided by the side of the board.
+/// - `score`: a dense layer from the hidden layer of the value head, to the margin of the side to move in points after
+///   komi, divided by the side of the board.
 /// - `opponent_policy`: a second policy from the planes of the first, for the opponent's next move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -34,11 +35,11 @@ pub struct Shape {
     pub blocks: usize,
     /// Channels of the tower.
     pub filters: usize,
-    /// Hidden width of squeeze-and-excitation at the end of each block (Hu et al. 2018, with a bias as in Leela Chess Zero);
-    /// 0: none.
+    /// Hidden width of squeeze-and-excitation at the end of each block (Hu et al. 2018, with a bias as in Leela Chess
+    /// Zero); 0: none.
     pub se_channels: usize,
-    /// Channels whose mean and maximum over the board shift the channels in the middle of every second block (global pooling,
-    /// Wu 2019, section 3.3); 0 for none.
+    /// Channels whose mean and maximum over the board shift the channels in the middle of every second block (global
+    /// pooling, Wu 2019, section 3.3); 0 for none.
     pub pooled_filters: usize,
     /// Planes of the policy head; 2 in AlphaGo Zero.
     pub policy_planes: usize,
@@ -50,8 +51,8 @@ pub struct Shape {
     pub value_hidden: usize,
     /// Output of the value head.
     pub value_head: ValueHead,
-    /// Global average pooling in the value head: its hidden layer sees the mean of each plane instead of every point. Wu 2019,
-    /// appendix A.5, also has other statistics, for several board sizes.
+    /// Global average pooling in the value head: its hidden layer sees the mean of each plane instead of every point.
+    /// Wu 2019, appendix A.5, also has other statistics, for several board sizes.
     pub value_pooled: bool,
     /// Auxiliary ownership head.
     pub ownership: bool,
@@ -146,8 +147,8 @@ impl Shape {
         Shape { ownership: false, score: false, opponent_policy: false, ..self }
     }
 
-    /// The shape, with the planes of a network that is there already: a network may have come from a file with planes that no
-    /// configuration speaks of.
+    /// The shape, with the planes of a network that is there already: a network may have come from a file with planes
+    /// that no configuration speaks of.
     pub fn with_planes_like(self, found: Shape) -> Shape {
         match (self.inputs, found.inputs) {
             (Inputs::History, Inputs::LeelaZero) => Shape { inputs: found.inputs, ..self },
@@ -155,8 +156,8 @@ impl Shape {
         }
     }
 
-    /// The shape, with the widths that another one gives layers which no block of this one has: ONNX and Leela Zero files do
-    /// not keep them.
+    /// The shape, with the widths that another one gives layers which no block of this one has: ONNX and Leela Zero
+    /// files do not keep them.
     pub fn with_absent_layers_like(self, other: Shape) -> Shape {
         let pooled_filters = if self.blocks < 2 { other.pooled_filters } else { self.pooled_filters };
         let se_channels = if self.blocks == 0 { other.se_channels } else { self.se_channels };
@@ -306,7 +307,8 @@ mod tests {
         let small = Shape { ownership: false, ..owning };
         assert_eq!(owning.parameters() - small.parameters(), 17);
         assert_eq!(owning.operations(), small.operations());
-        // Squeeze in both blocks, pooling in the second, two more chances, scores, and in place of 25 points a plane a mean.
+        // Squeeze in both blocks, pooling in the second, two more chances, scores, and in place of 25 points a plane a
+        // mean.
         let squeeze = 16 * 4 + 4 + 4 * 32 + 32;
         let pooling = 16 * 6 * 9 + 12 + 12 * 16 + 16;
         assert_eq!(pooled.parameters() - small.parameters(), 2 * squeeze + pooling + 2 * 9 + 9 - 2 * 24 * 8);

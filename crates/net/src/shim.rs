@@ -86,7 +86,8 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Starts the operations of `work` on this stream, and waits until they are done. The thread has its stream back then.
+    /// Starts the operations of `work` on this stream, and waits until they are done. The thread has its stream back
+    /// then.
     ///
     /// # Errors
     /// Those of `work`, or an operation that failed on the device.
@@ -166,7 +167,8 @@ impl Drop for Event {
     }
 }
 
-/// Keeps libtorch from rounding f32 to TF32 on GPUs, as it does by default: f32 is chosen where bf16 is not exact enough.
+/// Keeps libtorch from rounding f32 to TF32 on GPUs, as it does by default: f32 is chosen where bf16 is not exact
+/// enough.
 pub(crate) fn forbid_tf32() -> Result<(), NetError> {
     // SAFETY: the function sets a flag.
     check(unsafe { tengen_allow_tf32(false) })
@@ -189,8 +191,8 @@ impl Pool {
 /// Operations that were recorded once and are started together, as one.
 pub(crate) struct Graph(*mut RawGraph);
 
-// SAFETY: a graph may be used from any thread, from one at a time. Recording and freeing one changes what libtorch keeps for
-// all of a device, and is done under `recording`.
+// SAFETY: a graph may be used from any thread, from one at a time. Recording and freeing one changes what libtorch
+// keeps for all of a device, and is done under `recording`.
 unsafe impl Send for Graph {}
 
 /// Held while a graph is recorded or freed.
@@ -238,8 +240,8 @@ impl Drop for Graph {
     }
 }
 
-/// The result of `work`, or the message that it panicked with. An operation of `tch` with a number among its arguments panics
-/// where it should fail: the number finds the error when it is dropped. So do operators.
+/// The result of `work`, or the message that it panicked with. An operation of `tch` with a number among its arguments
+/// panics where it should fail: the number finds the error when it is dropped. So do operators.
 pub(crate) fn unpanicked<T>(work: impl FnOnce() -> Result<T, NetError>) -> Result<T, NetError> {
     let message = |panic: Box<dyn Any + Send>| match panic.downcast::<String>() {
         Ok(message) => *message,

@@ -74,8 +74,8 @@ pub(crate) struct MicroBatchGradients {
     pub(crate) statistics: Vec<Statistics>,
 }
 
-/// Forward and backward, of so large a share of a batch. The gradients of all parts sum to that of the batch's loss, but for
-/// auxiliary heads where parts differ in their shares of positions with a target: these are means of the part.
+/// Forward and backward, of so large a share of a batch. The gradients of all parts sum to that of the batch's loss,
+/// but for auxiliary heads where parts differ in their shares of positions with a target: these are means of the part.
 pub(crate) fn gradients(
     tower: &Tower,
     train_config: &TrainConfig,

@@ -87,8 +87,8 @@ impl Targets {
         Ok([sign * f32::from(example.outcome.as_i8()), sign * root])
     }
 
-    /// Writes for each point, where the symmetry puts it, whose it is in the end: 1 the mover's, 0 the opponent's, ½ neutral;
-    /// returns whether that is known.
+    /// Writes for each point, where the symmetry puts it, whose it is in the end: 1 the mover's, 0 the opponent's, ½
+    /// neutral; returns whether that is known.
     ///
     /// # Panics
     /// When `ownership` has not one number for each point of the example's board.
@@ -130,8 +130,8 @@ impl Targets {
             .map(|score| example.to_move.sign() * score / example.size.side() as f32)
     }
 
-    /// Writes 0 for the moves that are legal, at the index that the symmetry gives them, and a great negative number for the
-    /// others. Moves that repeat an older board than those that an example knows count as legal.
+    /// Writes 0 for the moves that are legal, at the index that the symmetry gives them, and a great negative number
+    /// for the others. Moves that repeat an older board than those that an example knows count as legal.
     ///
     /// # Errors
     /// Stones that make no position, or a recent move that is not legal.

@@ -10,8 +10,8 @@ use crate::cuda::{CudaLibrary, load_cuda};
 use crate::shim::{forbid_tf32, init_cuda};
 use crate::{CudaError, Device, NetError, OnednnIsa, Precision};
 
-/// Where the driver of NVIDIA's GPUs has its version, and the device by which programs speak to it: a container may have
-/// either alone.
+/// Where the driver of NVIDIA's GPUs has its version, and the device by which programs speak to it: a container may
+/// have either alone.
 const DRIVER: [&str; 2] = ["/proc/driver/nvidia/version", "/dev/nvidiactl"];
 
 /// Where numbers are kept, and of which type.

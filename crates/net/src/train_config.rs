@@ -13,7 +13,8 @@ pub struct TrainConfig {
     pub targets: Targets,
     /// Where the randomness of training starts.
     pub seed: u64,
-    /// Whether the EMA of the weights is warmed up, so that random weights are soon forgotten. Trained ones must not be.
+    /// Whether the EMA of the weights is warmed up, so that random weights are soon forgotten. Trained ones must not
+    /// be.
     pub ema_warm_up: bool,
 }
 

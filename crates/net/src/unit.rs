@@ -1,7 +1,7 @@
 //! Units of the tower in training by crate `cpu`, as operations of libtorch: the Rust side of `unit.cpp`.
 //!
-//! oneDNN convolves directly. Crate `cpu` makes less than a third of the multiplications on 9x9 and two fifths on 19x19, and
-//! reads and writes planes fewer times (`experiments/0114-training-with-winograd`).
+//! oneDNN convolves directly. Crate `cpu` makes less than a third of the multiplications on 9x9 and two fifths on
+//! 19x19, and reads and writes planes fewer times (`experiments/0114-training-with-winograd`).
 #![expect(unsafe_code, reason = "calls of C++, and slices of tensors")]
 
 use std::ffi::{c_char, c_void};
@@ -138,8 +138,8 @@ pub(crate) fn apply(
     };
     let mut results = [null_mut(); 3];
     let [of_input, of_weight, of_scale, of_shift] = [input, weight, scale, shift].map(pointer);
-    // SAFETY: the tensors live; the function writes three new ones, or a message and nothing. Both functions read and write what
-    // a `RawUnit` of `unit.cpp` points to.
+    // SAFETY: the tensors live; the function writes three new ones, or a message and nothing. Both functions read and
+    // write what a `RawUnit` of `unit.cpp` points to.
     check(unsafe {
         let to = results.as_mut_ptr();
         tengen_unit(of_input, of_weight, of_scale, of_shift, residual, relu, forward, backward, to)
@@ -194,9 +194,9 @@ struct Sizes {
 }
 
 /// # Safety
-/// `raw` points to a unit whose pointers are null or to as many numbers as its sizes say, which nothing else changes or, where
-/// they are to be written, reads meanwhile. Planes to be written may be uninitialised: crate `cpu` reads no number of them
-/// before it writes it.
+/// `raw` points to a unit whose pointers are null or to as many numbers as its sizes say, which nothing else changes
+/// or, where they are to be written, reads meanwhile. Planes to be written may be uninitialised: crate `cpu` reads no
+/// number of them before it writes it.
 unsafe extern "C" fn forward(raw: *const RawUnit) -> Done {
     // SAFETY: the caller's promise.
     let raw = unsafe { &*raw };
@@ -273,8 +273,8 @@ unsafe fn read<'a>(from: *const f32, count: usize) -> &'a [f32] {
 }
 
 /// # Safety
-/// So many numbers are there, which nothing else reads or changes meanwhile. Where they are uninitialised, as new planes of
-/// libtorch's are, the caller writes each number before it is read.
+/// So many numbers are there, which nothing else reads or changes meanwhile. Where they are uninitialised, as new
+/// planes of libtorch's are, the caller writes each number before it is read.
 unsafe fn written<'a>(to: *mut f32, count: usize) -> &'a mut [f32] {
     // SAFETY: the caller's promise.
     unsafe { slice::from_raw_parts_mut(to, count) }

@@ -18,10 +18,10 @@ pub(crate) const VERSION: &str = cpu::WEIGHTS;
 /// The weights of a network.
 ///
 /// As a file they are safetensors in f32. The metadata key `tengen` holds a line of JSON with `format`, `size`,
-/// `blocks`, `filters`, `policy_planes`, `value_planes`, `value_hidden`, `planes` and whatever else a [`Shape`] has that is not
-/// plain, so that the file opens with nothing else; published models also have `scales`, which int16 inference rounds with: 25
-/// numbers for each layer that `cpu::Scales` lists. The names are those of a PyTorch module, and dimensions are PyTorch's
-/// (outputs first):
+/// `blocks`, `filters`, `policy_planes`, `value_planes`, `value_hidden`, `planes` and whatever else a [`Shape`] has
+/// that is not plain, so that the file opens with nothing else; published models also have `scales`, which int16
+/// inference rounds with: 25 numbers for each layer that `cpu::Scales` lists. The names are those of a PyTorch module,
+/// and dimensions are PyTorch's (outputs first):
 ///
 /// | name | dimensions |
 /// |---|---|
@@ -72,10 +72,10 @@ struct Calibrated {
 impl Weights {
     /// Initial weights: a network with a uniform policy and value 0.
     ///
-    /// The output layers start at 0, and so does the residual of each block: the scales of its last batch norm, or their
-    /// equivalent. So the tower is a stem at first (Goyal et al. 2017, section 5.1). Other weights are normal with variance
-    /// 2 / inputs (He et al. 2015). Compared with random output layers, top-1 accuracy of a small network after 600 batches of
-    /// human games was 22 % instead of 5 % (`experiments/0021-supervised-pretraining`).
+    /// The output layers start at 0, and so does the residual of each block: the scales of its last batch norm, or
+    /// their equivalent. So the tower is a stem at first (Goyal et al. 2017, section 5.1). Other weights are normal
+    /// with variance 2 / inputs (He et al. 2015). Compared with random output layers, top-1 accuracy of a small network
+    /// after 600 batches of human games was 22 % instead of 5 % (`experiments/0021-supervised-pretraining`).
     pub fn random(shape: Shape, seed: u64) -> Weights {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let draw = |spec: TensorSpec| {
@@ -107,8 +107,8 @@ impl Weights {
     /// Reads a file.
     ///
     /// # Errors
-    /// The bytes are no complete safetensors file of weights, or a number is not finite. A tensor is missing, unknown, or of
-    /// another type or other dimensions than those of the stated shape, or scales are those of another one.
+    /// The bytes are no complete safetensors file of weights, or a number is not finite. A tensor is missing, unknown,
+    /// or of another type or other dimensions than those of the stated shape, or scales are those of another one.
     pub fn from_bytes(bytes: &[u8]) -> Result<Weights, NetError> {
         let file = File::read(bytes)?;
         let shape = file::shape(file.header(VERSION)?)?;
@@ -194,8 +194,8 @@ pub(crate) fn checked(scales: Option<Scales>, shape: Shape) -> Result<Option<Sca
     Ok(scales)
 }
 
-/// Adds a convolution with a bias as one with a batch norm that changes nothing but for the bias: a variance of 1 − ε is one
-/// that divides by 1.
+/// Adds a convolution with a bias as one with a batch norm that changes nothing but for the bias: a variance of 1 − ε
+/// is one that divides by 1.
 pub(crate) fn without_norm(
     unit: &UnitSpec,
     weight: Vec<f32>,

@@ -1,7 +1,7 @@
 //! Files of [`crate::write`], read back.
 //!
-//! Constants are found by their names, and the network that they make is written again: only a file whose graph is that one is
-//! read. So graphs that an optimiser changed, or that other programs made, are refused and not misunderstood.
+//! Constants are found by their names, and the network that they make is written again: only a file whose graph is that
+//! one is read. So graphs that an optimiser changed, or that other programs made, are refused and not misunderstood.
 
 use std::collections::HashMap;
 
@@ -53,8 +53,8 @@ pub enum OnnxError {
     Network(#[from] CpuError),
 }
 
-/// Whether bytes may be an ONNX file: a message that begins with its `ir_version`. Neither safetensors nor the text of Leela
-/// Zero begins so.
+/// Whether bytes may be an ONNX file: a message that begins with its `ir_version`. Neither safetensors nor the text of
+/// Leela Zero begins so.
 pub fn looks_like(bytes: &[u8]) -> bool {
     matches!(bytes, [0x08, 1..=0x7f, tag, ..] if tag & 7 == 2) && bytes.get(8) != Some(&b'{')
 }

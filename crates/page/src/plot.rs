@@ -166,8 +166,8 @@ pub struct Mark {
 }
 
 impl Plot {
-    /// The same plot with another scale from left to right. An axis of shares stays as it is: 0, which is one of them, is on no
-    /// logarithmic axis.
+    /// The same plot with another scale from left to right. An axis of shares stays as it is: 0, which is one of them,
+    /// is on no logarithmic axis.
     pub fn scaled(mut self, scale: Scale) -> Plot {
         if self.x.format != Format::Percent {
             self.x.scale = scale;

@@ -1,5 +1,5 @@
-//! The results of an evaluator that answers some requests itself: those of the batch that is being filled, and of the one
-//! before, which are read until the flush after next.
+//! The results of an evaluator that answers some requests itself: those of the batch that is being filled, and of the
+//! one before, which are read until the flush after next.
 
 use go::{Size, Symmetry};
 use mcts::{Evaluation, Ticket, Value};

@@ -11,13 +11,13 @@ use crate::batches::{Batches, Ready};
 
 /// Remembers evaluations, so that an equal request is ready at once.
 ///
-/// Requests are equal when the network's input is: the last eight boards under the symmetry, the player to move,
-/// and komi. Policies are kept as the network gives them, and turned back for each request. So on CPUs a cached evaluation is
-/// the one that a network would give, bit for bit, and a cache changes no game. Planes of ladders are an exception: those of
-/// a position and of its image may differ ([`go::Tactics::ladders`]), and the first evaluation serves both. With a network
-/// that has them a game may depend on the games that share the cache. On a GPU an evaluation is the same within rounding, and
-/// with a cache other positions are evaluated together, so games differ. Evaluators that depend on more of the draw than its
-/// symmetry must not be cached. An evaluation that is added replaces what its slot held.
+/// Requests are equal when the network's input is: the last eight boards under the symmetry, the player to move, and
+/// komi. Policies are kept as the network gives them, and turned back for each request. So on CPUs a cached evaluation
+/// is the one that a network would give, bit for bit, and a cache changes no game. Planes of ladders are an exception:
+/// those of a position and of its image may differ ([`go::Tactics::ladders`]), and the first evaluation serves both.
+/// With a network that has them a game may depend on the games that share the cache. On a GPU an evaluation is the same
+/// within rounding, and with a cache other positions are evaluated together, so games differ. Evaluators that depend on
+/// more of the draw than its symmetry must not be cached. An evaluation that is added replaces what its slot held.
 ///
 /// The policies of hits are kept until the flush after next, at most one for each visit between two flushes.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use crate::seed::game_seed;
 /// The share of a series is counted in whole millionths, so that no rounding adds or drops a game.
 const UNIT: u64 = 1_000_000;
 
-/// The worker whose first game is a calibration game: the one of `tengen run`, and the first of several. With another name all
-/// games of its runs are other ones.
+/// The worker whose first game is a calibration game: the one of `tengen run`, and the first of several. With another
+/// name all games of its runs are other ones.
 pub const FIRST_WORKER: &str = "0";
 
 /// The calibration games of a series: the games that a worker plays with a model.

@@ -1,7 +1,7 @@
 //! Many games at once, one batch at a time.
 //!
-//! The cast: a [`SearchDriver`] searches one position after another for one side; a [`Selfplay`] game has one of them, a
-//! [`Match`] game has two. [`run`] keeps many games going: in each round every game hands its leaves to a model, the
+//! The cast: a [`SearchDriver`] searches one position after another for one side; a [`Selfplay`] game has one of them,
+//! a [`Match`] game has two. [`run`] keeps many games going: in each round every game hands its leaves to a model, the
 //! models evaluate, and every game takes its evaluations and moves when its budget is spent. What happens in a game
 //! depends on its model, its settings and its seed, never on the games beside it.
 

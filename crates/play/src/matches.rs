@@ -102,12 +102,12 @@ impl Side {
     }
 }
 
-/// A match game in progress. No noise and no drawing of moves; variety comes from the opening and from the symmetry that
-/// each evaluation draws.
+/// A match game in progress. No noise and no drawing of moves; variety comes from the opening and from the symmetry
+/// that each evaluation draws.
 ///
 /// The match keeps the board and decides legality, the end of the game and the score. An external player that breaks
-/// the rules has lost; a game whose external player breaks down is void, and so is one that ends by two passes after which an
-/// external player names another winner.
+/// the rules has lost; a game whose external player breaks down is void, and so is one that ends by two passes after
+/// which an external player names another winner.
 #[derive(Debug)]
 pub struct Match {
     spec: MatchSpec,

@@ -8,9 +8,9 @@ use mcts::{EvaluateError, Evaluator};
 /// How long to sleep when every game waits for a player outside.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Searches that needed no evaluation, for each game in progress, after which a batch is evaluated though it is not full.
-/// Caches drop what they returned in a flush alone, and a search of 800 visits on 19x19 is 1.2 MB of it. Without a cache,
-/// games that find all visits in their trees make fewer such searches before the others have filled the batch.
+/// Searches that needed no evaluation, for each game in progress, after which a batch is evaluated though it is not
+/// full. Caches drop what they returned in a flush alone, and a search of 800 visits on 19x19 is 1.2 MB of it. Without
+/// a cache, games that find all visits in their trees make fewer such searches before the others have filled the batch.
 const SEARCHES: usize = 2;
 
 /// A game in progress, between rounds of evaluation.
@@ -24,9 +24,9 @@ pub trait BatchedGame {
     /// Submits positions to that model.
     fn submit(&mut self, models: &mut [&mut dyn Evaluator]);
 
-    /// Called several times a second while evaluations are waited for; returns whether the game does not want its own any more.
-    /// A game may end its work in it, such as by sending a result. It is called for games that wait for nothing, too, and
-    /// again after it has returned true.
+    /// Called several times a second while evaluations are waited for; returns whether the game does not want its own
+    /// any more. A game may end its work in it, such as by sending a result. It is called for games that wait for
+    /// nothing, too, and again after it has returned true.
     fn poll(&mut self) -> bool {
         false
     }
@@ -40,16 +40,16 @@ pub trait BatchedGame {
     fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<Self::Finished>;
 }
 
-/// Plays `games`, and those that `start` adds, until there are none, or `watch` breaks; unfinished games are left in `games`
-/// then, none of them waiting for an evaluation.
+/// Plays `games`, and those that `start` adds, until there are none, or `watch` breaks; unfinished games are left in
+/// `games` then, none of them waiting for an evaluation.
 ///
-/// Each round begins with `watch`, which gets the games in progress. `start` is called when fewer than `slots` games are in
-/// progress, and never after a break. `finish` gets what every game leaves behind.
+/// Each round begins with `watch`, which gets the games in progress. `start` is called when fewer than `slots` games
+/// are in progress, and never after a break. `finish` gets what every game leaves behind.
 ///
 /// A round evaluates the batches that are full, or the fullest one when no game can go on without: with two models and
 /// twice as many games as a batch has places, every batch is full. Where evaluations are ready at once, it also flushes
-/// models that have nothing to evaluate, since that is when caches drop what games have taken. A batch that a server keeps
-/// waiting is abandoned once all games of it [have given up](BatchedGame::poll).
+/// models that have nothing to evaluate, since that is when caches drop what games have taken. A batch that a server
+/// keeps waiting is abandoned once all games of it [have given up](BatchedGame::poll).
 ///
 /// # Errors
 /// A model failed.
@@ -194,8 +194,8 @@ impl<'a, G: BatchedGame> Scheduler<'a, G> {
         Ok(())
     }
 
-    /// Lets the games take that wait no more, and removes those that are over. A game without evaluations makes no move when
-    /// the run is `leaving`.
+    /// Lets the games take that wait no more, and removes those that are over. A game without evaluations makes no move
+    /// when the run is `leaving`.
     fn take_ready(&mut self, models: &[&mut dyn Evaluator], leaving: bool, finish: &mut dyn FnMut(G::Finished)) {
         for (game, waits) in self.games.iter_mut().zip(&mut self.waits) {
             let ready = match *waits {

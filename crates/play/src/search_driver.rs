@@ -53,9 +53,9 @@ impl SearchDriver {
         }
     }
 
-    /// The same, but that the network sees a position and its seven images in one and the same orientation, which follows from
-    /// the stones: a cache then has all of them, in every game. Where searches differ in nothing but the symmetries that
-    /// are drawn, as those of matches do after the opening, this would make games repeat each other.
+    /// The same, but that the network sees a position and its seven images in one and the same orientation, which
+    /// follows from the stones: a cache then has all of them, in every game. Where searches differ in nothing but the
+    /// symmetries that are drawn, as those of matches do after the opening, this would make games repeat each other.
     pub fn seeing_images_alike(self) -> SearchDriver {
         SearchDriver { sees_images_alike: true, ..self }
     }
@@ -81,8 +81,9 @@ impl SearchDriver {
         self.prior_entropy.map_or(&[], |_| &self.priors)
     }
 
-    /// The Kullback-Leibler divergence of a policy, in visits of moves by their index, from the network's priors before noise,
-    /// in nats; `None` before these are known. It is good to 8 bits, since it is to be stored: all 24 take 4 bytes more.
+    /// The Kullback-Leibler divergence of a policy, in visits of moves by their index, from the network's priors before
+    /// noise, in nats; `None` before these are known. It is good to 8 bits, since it is to be stored: all 24 take 4
+    /// bytes more.
     pub fn policy_surprise(&self, visits: &[(u16, u32)]) -> Option<f32> {
         let total = visits.iter().map(|(_, count)| count).sum::<u32>() as f32;
         let term = |&(mv, count): &(u16, u32)| {
@@ -189,24 +190,24 @@ impl SearchDriver {
         self.waiting.drain(..).for_each(|(leaf, _)| leaf.take_back(&mut self.search));
     }
 
-    /// Searches the present position with so many visits, counting those inherited, and for this purpose, instead of as the
-    /// last one. Call it before a leaf of the position is submitted.
+    /// Searches the present position with so many visits, counting those inherited, and for this purpose, instead of as
+    /// the last one. Call it before a leaf of the position is submitted.
     pub fn begin(&mut self, visits: u32, purpose: Purpose) {
         debug_assert!(self.prior_entropy.is_none() && self.waiting.is_empty(), "the search of this move has not begun");
         self.budget.visits = visits;
         self.purpose = purpose;
     }
 
-    /// Forgets all that was searched of the present position, so that it is searched from the beginning. Leaves must not be
-    /// waiting.
+    /// Forgets all that was searched of the present position, so that it is searched from the beginning. Leaves must
+    /// not be waiting.
     pub fn reset(&mut self) {
         debug_assert!(self.waiting.is_empty(), "no leaf waits for an evaluation");
         self.prior_entropy = None;
         self.search.reset();
     }
 
-    /// Searches the present position, and those that follow, so that every extension of the search leaves a best move: for
-    /// searches whose visits are not known when they begin. Call it before a leaf of the position is submitted.
+    /// Searches the present position, and those that follow, so that every extension of the search leaves a best move:
+    /// for searches whose visits are not known when they begin. Call it before a leaf of the position is submitted.
     pub fn set_endless(&mut self, endless: bool) {
         debug_assert!(self.prior_entropy.is_none() && self.waiting.is_empty(), "the search of this move has not begun");
         self.endless = endless;
@@ -227,8 +228,8 @@ impl SearchDriver {
     }
 }
 
-/// The symmetry after which a position and its images have the same form. Which of the eight orientations that is follows from
-/// the hash, so that over many positions all are as likely (`experiments/0062-canonical-symmetry-cache`).
+/// The symmetry after which a position and its images have the same form. Which of the eight orientations that is
+/// follows from the hash, so that over many positions all are as likely (`experiments/0062-canonical-symmetry-cache`).
 fn symmetry_of(position: &Position) -> Symmetry {
     let (canonical, hash) = position.canonical();
     // The least of eight hashes has small upper bits; those of the product depend on all.

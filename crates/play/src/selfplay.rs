@@ -202,7 +202,8 @@ impl Selfplay {
         Ending::of_board(self.driver.search().game(), scoring, komi, self.spec.move_limit)
     }
 
-    /// The mover, if it resigns. In calibration games resignation is disabled; the turn of a would-be resignation is recorded.
+    /// The mover, if it resigns. In calibration games resignation is disabled; the turn of a would-be resignation is
+    /// recorded.
     fn resigns(&mut self) -> Option<Color> {
         let search = self.driver.search();
         let mover = search.game().to_move();

@@ -9,8 +9,8 @@ use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Value};
 
 use crate::batches::{Batches, Ready};
 
-/// Evaluations of one model that are kept somewhere, for any number of threads. Each lends its calls a buffer, so that they
-/// allocate nothing once it is large enough.
+/// Evaluations of one model that are kept somewhere, for any number of threads. Each lends its calls a buffer, so that
+/// they allocate nothing once it is large enough.
 pub trait EvaluationStore: Send + Sync {
     /// In which symmetry positions are evaluated.
     fn symmetries(&self) -> Symmetries;
@@ -18,8 +18,8 @@ pub trait EvaluationStore: Send + Sync {
     /// Whether the model sees komi.
     fn komi(&self) -> KomiCoding;
 
-    /// The evaluation of a position in its canonical view: the policy in a buffer, and the value for the player to move.
-    /// `None`, and any policy, where there is none or it cannot be read.
+    /// The evaluation of a position in its canonical view: the policy in a buffer, and the value for the player to
+    /// move. `None`, and any policy, where there is none or it cannot be read.
     fn get(&self, key: Key, view: &View, policy: &mut [f32], buffer: &mut Vec<u8>) -> Option<f32>;
 
     /// Keeps an evaluation, and rounds it to the later result of [`EvaluationStore::get`]: the policy in its place, the

@@ -20,8 +20,8 @@ pub(crate) struct GameHeader {
 }
 
 impl GameHeader {
-    /// The game of this number among those of a worker. `players` are the models of Black and White; the digest is the one of the
-    /// run's configuration.
+    /// The game of this number among those of a worker. `players` are the models of Black and White; the digest is the
+    /// one of the run's configuration.
     pub(crate) fn new(
         game: &config::Game,
         config_digest: String,
@@ -199,7 +199,8 @@ fn top_move(root: &RootMove) -> TopMove {
     TopMove { mv: root.mv, visits: root.visits, value: root.value.black(), prior: root.prior }
 }
 
-/// Mean over the searches of a game of the mean depth of their leaves; a search that inherited its whole budget has none.
+/// Mean over the searches of a game of the mean depth of their leaves; a search that inherited its whole budget has
+/// none.
 fn mean_depth(turns: &[Turn]) -> Option<f32> {
     let notes = turns.iter().filter_map(|turn| turn.note.as_ref()).filter(|note| note.max_depth > 0);
     let depths: Vec<f32> = notes.map(|note| note.mean_depth).collect();

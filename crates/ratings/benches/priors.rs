@@ -4,9 +4,9 @@
 //!
 //! Results: `experiments/0007-rating-errors-and-priors`.
 //!
-//! Each model plays two games against those 1, 2, 5 and 13 before it: 198 games. The output has means
-//! over the seeds, in Elo: the root mean squared error of ratings in the pool, and of steps from model to model. Then the
-//! coverage of 95 % intervals of differences, and the regret of choosing the model with the highest rating.
+//! Each model plays two games against those 1, 2, 5 and 13 before it: 198 games. The output has means over the seeds,
+//! in Elo: the root mean squared error of ratings in the pool, and of steps from model to model. Then the coverage of
+//! 95 % intervals of differences, and the regret of choosing the model with the highest rating.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};

@@ -1,11 +1,12 @@
-//! How well the table of a finished run is known, by how its matches are spread over the models, on simulated runs of 80 models.
+//! How well the table of a finished run is known, by how its matches are spread over the models, on simulated runs of
+//! 80 models.
 //!
 //!     cargo bench -p ratings --bench schedule
 //!
 //! The strength curve is that of `experiments/0064-rating-curve-9x9/ratings.csv`, and the same with differences half as
-//! large again. Results: `experiments/0059-match-schedule`. Printed are means over the seeds: games; half-widths of 95 %
-//! intervals in Elo, of the ratings of models against the mean of the others (mean and largest) and of the newest model
-//! minus the oldest; and the share of the intervals of ratings that hold the truth.
+//! large again. Results: `experiments/0059-match-schedule`. Printed are means over the seeds: games; half-widths of 95
+//! % intervals in Elo, of the ratings of models against the mean of the others (mean and largest) and of the newest
+//! model minus the oldest; and the share of the intervals of ratings that hold the truth.
 
 // Only the library has to be pure.
 #![allow(clippy::disallowed_methods)]

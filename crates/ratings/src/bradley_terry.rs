@@ -5,8 +5,8 @@
 //! stated [`Prior`], found by Newton's method, and their covariance is the inverse of the exact Hessian there
 //! (Laplace's approximation).
 //!
-//! Only differences of strengths mean anything. A rating is the difference to what the prior fixes, and every error says
-//! against what it is: that scale, the mean of the pool, or another player.
+//! Only differences of strengths mean anything. A rating is the difference to what the prior fixes, and every error
+//! says against what it is: that scale, the mean of the pool, or another player.
 
 mod chances;
 mod error;
@@ -127,10 +127,10 @@ impl Ratings {
         self.against_mean(&all, &all)
     }
 
-    /// All ratings above the mean of these players, or of the pool where these are fewer than two. The error of one of them
-    /// is that of the difference from the mean of the others: the mean of all contains the player itself and moves with
-    /// it. Of two players, the error would be half of that of their difference. A player without others is 0, without an
-    /// error.
+    /// All ratings above the mean of these players, or of the pool where these are fewer than two. The error of one of
+    /// them is that of the difference from the mean of the others: the mean of all contains the player itself and moves
+    /// with it. Of two players, the error would be half of that of their difference. A player without others is 0,
+    /// without an error.
     pub fn above(&self, players: &[usize]) -> Vec<Estimate> {
         let all: Vec<usize> = (0..self.players.len()).collect();
         let mean: &[usize] = if players.len() < 2 { &all } else { players };

@@ -1,7 +1,7 @@
 //! How strong players are, how sure that is, and who should meet next.
 //!
-//! The cast: a [`PairResults`] is everything that was played. [`Ratings`] are strengths with their covariance, fitted to
-//! the results under a [`Prior`]; a [`Leaderboard`] has ratings that do not depend on the prior, [`diagnostics`]
+//! The cast: a [`PairResults`] is everything that was played. [`Ratings`] are strengths with their covariance, fitted
+//! to the results under a [`Prior`]; a [`Leaderboard`] has ratings that do not depend on the prior, [`diagnostics`]
 //! list ratings that the games do not determine, and a [`goodness_of_fit`](goodness_of_fit()) tests the model.
 //! [`pairing`] names the pair with the highest information gain.
 

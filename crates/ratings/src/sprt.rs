@@ -90,7 +90,8 @@ impl Sprt {
         count * ratios.map(|((_, share), (p0, p1))| share * (p1 / p0).ln()).sum::<f64>()
     }
 
-    /// What the outcomes say, all at once. A test is evaluated after every game or batch, and stops at the first verdict.
+    /// What the outcomes say, all at once. A test is evaluated after every game or batch, and stops at the first
+    /// verdict.
     pub fn verdict<const N: usize>(&self, outcomes: &Outcomes<N>) -> Verdict {
         let ([low, high], ratio) = (self.bounds(), self.log_ratio(outcomes));
         if ratio <= low {

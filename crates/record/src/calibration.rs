@@ -1,17 +1,18 @@
 //! The resignation threshold: what calibration games say about it.
 //!
-//! The threshold is a quantile of the *winner's minimum root values*: in each calibration game, the worst root value that the
-//! eventual winner saw on its own turns. A threshold at the 5 % quantile would have thrown away about 5 % of these
-//! wins. That it does so among the games that it comes from is no finding: what it costs is counted in games that
+//! The threshold is a quantile of the *winner's minimum root values*: in each calibration game, the worst root value
+//! that the eventual winner saw on its own turns. A threshold at the 5 % quantile would have thrown away about 5 % of
+//! these wins. That it does so among the games that it comes from is no finding: what it costs is counted in games that
 //! were played under it ([`crate::GameSummary::would_resign_wrongly`]).
 //!
-//! A drawn game has no winner, so there is no win in it to throw away: draws have no winner's minimum root value, and count
-//! neither for the quantile nor towards the number of games it needs.
+//! A drawn game has no winner, so there is no win in it to throw away: draws have no winner's minimum root value, and
+//! count neither for the quantile nor towards the number of games it needs.
 
 use crate::statistics::wilson;
 use crate::{GameRecord, Outcome, Turn};
 
-/// The worst root value that the winner saw at a searched turn of its own, as the winner saw it; `None` without a winner.
+/// The worst root value that the winner saw at a searched turn of its own, as the winner saw it; `None` without a
+/// winner.
 pub fn winner_min_value(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
     let winner = outcome.winner()?;
     let own = turns.iter().enumerate().filter(|(turn, _)| GameRecord::to_move(*turn) == winner);
@@ -30,8 +31,8 @@ pub struct ResignCalibration {
 }
 
 impl ResignCalibration {
-    /// The threshold that `winner_min`, the winner's minimum root values of the last calibration games in any order, call for:
-    /// their `quantile`, but never above 0, so that no player resigns a game it expects to win.
+    /// The threshold that `winner_min`, the winner's minimum root values of the last calibration games in any order,
+    /// call for: their `quantile`, but never above 0, so that no player resigns a game it expects to win.
     ///
     /// `None` while there are fewer than `min_games`, or none, or the quantile is not from 0 to 1.
     pub fn of(winner_min: &[f32], quantile: f64, min_games: usize) -> Option<ResignCalibration> {

@@ -35,22 +35,22 @@ pub struct Example {
     pub kind: SearchKind,
     /// Mean value of the search at the root, for Black, -1 to 1.
     pub root_value: f32,
-    /// Mean value of the best move of the search, for Black, -1 to 1: of the most visited one, and after a Gumbel search of the
-    /// one that sequential halving left.
+    /// Mean value of the best move of the search, for Black, -1 to 1: of the most visited one, and after a Gumbel
+    /// search of the one that sequential halving left.
     pub best_child_value: f32,
     /// The network's own value of the position, for Black, -1 to 1.
     pub network_value: f32,
     /// Entropy of the network's priors over the moves that the search considers, before noise, in nats.
     pub prior_entropy: f32,
-    /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` for human
-    /// games.
+    /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` for
+    /// human games.
     pub policy_surprise: Option<f32>,
     /// Who won.
     pub outcome: Outcome,
     /// Black's area minus White's after komi, in points; `None` after resignation.
     pub score: Option<f32>,
-    /// The points that count for each player in the end; `None` where the last position does not give the score, as after
-    /// resignation, or in human games who took dead stones off.
+    /// The points that count for each player in the end; `None` where the last position does not give the score, as
+    /// after resignation, or in human games who took dead stones off.
     pub area: Option<Stones>,
     /// How much it counts in training, above 0; 1 as a rule.
     pub weight: f32,
@@ -81,8 +81,8 @@ impl Example {
         ExampleError { game: self.game, turn: self.turn, problem: problem.to_string() }
     }
 
-    /// The game from the oldest board that is known here on. It has forgotten the boards before, so that a move that repeats one
-    /// of those counts as legal.
+    /// The game from the oldest board that is known here on. It has forgotten the boards before, so that a move that
+    /// repeats one of those counts as legal.
     ///
     /// # Errors
     /// As [`crate::Replay::rebuild`], and a recent move that repeats a board.

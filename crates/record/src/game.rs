@@ -47,8 +47,8 @@ pub struct GameRecord {
     /// Root value for the mover below which it resigned, the game's own where thresholds differ from game to game;
     /// `None` without resignation.
     pub resign_threshold: Option<f32>,
-    /// First turn whose root value for the mover was below the threshold in force, in calibration games too. In a resigned
-    /// game it is the number of moves: the search of that turn is not recorded.
+    /// First turn whose root value for the mover was below the threshold in force, in calibration games too. In a
+    /// resigned game it is the number of moves: the search of that turn is not recorded.
     pub would_resign_turn: Option<u16>,
     /// Worst root value the winner saw on its own turns, for the winner; `None` for draws, for human games
     /// and without a search of the winner.
@@ -61,8 +61,8 @@ pub struct GameRecord {
     pub score: Option<f32>,
     /// Why the game ended.
     pub end: EndReason,
-    /// Models that went on with both sides after `black` and `white` had begun, earliest first; as a rule there are none.
-    /// From each on, the game's generator is one that its seed and that turn give.
+    /// Models that went on with both sides after `black` and `white` had begun, earliest first; as a rule there are
+    /// none. From each on, the game's generator is one that its seed and that turn give.
     pub handoffs: Vec<Handoff>,
     /// The moves from the empty board, Black first.
     pub turns: Vec<Turn>,
@@ -107,17 +107,17 @@ impl GameRecord {
         }
     }
 
-    /// A number in [0, 1), spread evenly over the games. A game belongs to the validation set when it is below the configured
-    /// fraction. A fraction that grows later only adds games to the set.
+    /// A number in [0, 1), spread evenly over the games. A game belongs to the validation set when it is below the
+    /// configured fraction. A fraction that grows later only adds games to the set.
     ///
-    /// It is that of the id. That of a human game is of its moves, komi and result, so that the same games are held out in
-    /// every run: one may begin with the weights of another.
+    /// It is that of the id. That of a human game is of its moves, komi and result, so that the same games are held out
+    /// in every run: one may begin with the weights of another.
     pub fn share(&self) -> f64 {
         if self.black == HUMAN && self.white == HUMAN { share(self.seed) } else { self.id.share() }
     }
 
-    /// The player of Black as the name of a folder. A table may have any text there, and no name leads out of the folder that an
-    /// archive is unpacked to.
+    /// The player of Black as the name of a folder. A table may have any text there, and no name leads out of the
+    /// folder that an archive is unpacked to.
     pub fn folder(&self) -> String {
         let plain = |c: char| if matches!(c, '/' | '\\' | ':') || c.is_control() { '_' } else { c };
         // File systems bound names by 255 bytes.
@@ -141,8 +141,8 @@ impl GameRecord {
         stored
     }
 
-    /// Gives turns the visits that their examples have, since a table of games holds none. Rows of other games, and of turns
-    /// that this game does not have, are passed over.
+    /// Gives turns the visits that their examples have, since a table of games holds none. Rows of other games, and of
+    /// turns that this game does not have, are passed over.
     pub fn with_policies(mut self, examples: &[Example]) -> GameRecord {
         for example in examples.iter().filter(|example| example.game == self.id) {
             if let Some(turn) = self.turns.get_mut(usize::from(example.turn)) {
@@ -167,8 +167,8 @@ impl GameRecord {
     /// Examples of this game: one per turn that yields one, in order.
     ///
     /// # Errors
-    /// A move is illegal, a turn with an example has no visits, or visits are of invalid or unordered moves. A value is out of
-    /// range, or there are more than 65,536 turns.
+    /// A move is illegal, a turn with an example has no visits, or visits are of invalid or unordered moves. A value is
+    /// out of range, or there are more than 65,536 turns.
     pub fn examples(&self) -> Result<Vec<Example>, RecordError> {
         let mut game = Game::new(self.size);
         let mut examples = Vec::with_capacity(self.positions());
@@ -201,7 +201,8 @@ impl GameRecord {
         (self.score == Some(margin)).then_some(area)
     }
 
-    /// The example of one turn, from 0, without its area, which takes the whole game to know: see [`GameRecord::final_area`].
+    /// The example of one turn, from 0, without its area, which takes the whole game to know: see
+    /// [`GameRecord::final_area`].
     ///
     /// # Errors
     /// A turn without an example, or what [`GameRecord::examples`] says of the turns up to it.

@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn id_is_the_hash_that_other_tools_compute() {
-        // python3 -c 'import hashlib; print(hashlib.sha256(b"v15-330\nv15-330\n0123456789abcdef\n7\n").hexdigest()[:32])'
+        // python3 -c 'import hashlib;
+        // print(hashlib.sha256(b"v15-330\nv15-330\n0123456789abcdef\n7\n").hexdigest()[:32])'
         let id = GameId::of("v15-330", "v15-330", "0123456789abcdef", 7);
         assert_eq!(id.to_string(), "807548a8071eaf2da4ebb316ca630ee1");
         // python3 -c 'print(int("807548a8071ea", 16) / 16**13)'

@@ -25,8 +25,8 @@ pub fn unpacked_sgf(file: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     unpacked(file, MOST_SGF)
 }
 
-/// The content of a file that may be gzipped; a small file of nothing but zeros may stand for very many, so no more than `most`
-/// bytes are unpacked, and above 64 MiB no more than a hundred times the file.
+/// The content of a file that may be gzipped; a small file of nothing but zeros may stand for very many, so no more
+/// than `most` bytes are unpacked, and above 64 MiB no more than a hundred times the file.
 ///
 /// # Errors
 /// A gzip file that is cut off or broken, or holds more than that; the text has the reason.

@@ -22,8 +22,8 @@ impl Replay {
     /// Rebuilds the boards of an example, of any size.
     ///
     /// # Errors
-    /// Stones that make no position, or a recent move that cannot be played. Boards and position then mean nothing until
-    /// the next example is rebuilt.
+    /// Stones that make no position, or a recent move that cannot be played. Boards and position then mean nothing
+    /// until the next example is rebuilt.
     pub fn rebuild(&mut self, example: &Example) -> Result<(), ExampleError> {
         let Replay { position, boards } = self;
         boards.clear();

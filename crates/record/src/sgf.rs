@@ -19,10 +19,11 @@ impl Outcome {
 }
 
 impl GameRecord {
-    /// Writes the game as SGF. Comments say what the searches thought: values are for Black, and a `?` marks the turn of a
-    /// calibration game at which the mover would have resigned. Where the turns have notes there are the depth of the
-    /// search, the most visited path below the best move with its visits, and N, Q and P of the most visited moves; elsewhere the
-    /// moves with their visits, or 1,024ths of the improved policy after a Gumbel search, if the turns have any.
+    /// Writes the game as SGF. Comments say what the searches thought: values are for Black, and a `?` marks the turn
+    /// of a calibration game at which the mover would have resigned. Where the turns have notes there are the depth of
+    /// the search, the most visited path below the best move with its visits, and N, Q and P of the most visited moves;
+    /// elsewhere the moves with their visits, or 1,024ths of the improved policy after a Gumbel search, if the turns
+    /// have any.
     pub fn to_sgf(&self) -> String {
         let player = |name: &str| sgf::Player { name: name.to_owned(), rank: String::new() };
         let turn = |(i, turn): (usize, &Turn)| sgf::Turn {

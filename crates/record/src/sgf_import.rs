@@ -1,7 +1,7 @@
 //! Import of human games from SGF.
 //!
-//! What such a record cannot say is filled in plainly: the move that was played has the one visit, and the values are the
-//! outcome.
+//! What such a record cannot say is filled in plainly: the move that was played has the one visit, and the values are
+//! the outcome.
 
 use go::sgf::{self, Margin, Record, Tree, Value};
 use go::{Move, Ruleset, Scoring, Size};
@@ -35,8 +35,8 @@ impl Converter {
     /// The game of a record, which is the `index`th, or why it is of no use.
     ///
     /// # Errors
-    /// A game on another board, with stones set up, or moves out of turn, illegal or more than 65,535. A game without komi on the
-    /// scale of the board, or without a result that says something of the position and is possible there.
+    /// A game on another board, with stones set up, or moves out of turn, illegal or more than 65,535. A game without
+    /// komi on the scale of the board, or without a result that says something of the position and is possible there.
     pub fn convert(&self, index: u64, tree: &Tree) -> Result<GameRecord, String> {
         let record = Record::from_tree(tree).map_err(|e| e.to_string())?;
         self.check(&record)?;

@@ -17,8 +17,8 @@ pub fn wilson(hits: usize, trials: usize) -> (f64, f64) {
     wilson_score(hits as f64, trials)
 }
 
-/// The same interval of a score, from 0 to 1, of so many points in `games`, a draw being half a point. Points vary less with
-/// draws than without, so that it then holds the true score more often than stated.
+/// The same interval of a score, from 0 to 1, of so many points in `games`, a draw being half a point. Points vary less
+/// with draws than without, so that it then holds the true score more often than stated.
 pub fn wilson_score(points: f64, games: usize) -> (f64, f64) {
     if games == 0 {
         return (0.0, 1.0);

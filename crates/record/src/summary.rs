@@ -61,7 +61,8 @@ impl GameSummary {
         self.black == HUMAN && self.white == HUMAN
     }
 
-    /// Whether it counts for the resign threshold, as a game of this model. The values of `random`, model 0, mean nothing.
+    /// Whether it counts for the resign threshold, as a game of this model. The values of `random`, model 0, mean
+    /// nothing.
     pub fn sets_threshold(&self, model: u32) -> bool {
         self.calibration && model > 0 && self.winner_min_value.is_some()
     }

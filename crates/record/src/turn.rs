@@ -19,21 +19,21 @@ pub struct Turn {
     pub weight: f32,
     /// The search's policy as whole numbers, as (move index, number): ascending indices, numbers above 0.
     ///
-    /// PUCT: the visits of the root's moves after the search, inherited ones included. Gumbel: there visits say which moves
-    /// were sampled and not how good they are, so these are the improved policy of all moves considered, in 1,024ths: as fine
-    /// as what AlphaZero trained on, which were 800 visits.
+    /// PUCT: the visits of the root's moves after the search, inherited ones included. Gumbel: there visits say which
+    /// moves were sampled and not how good they are, so these are the improved policy of all moves considered, in
+    /// 1,024ths: as fine as what AlphaZero trained on, which were 800 visits.
     pub visits: Vec<(u16, u32)>,
     /// Mean value of the search at the root, for Black, -1 to 1.
     pub root_value: f32,
-    /// Mean value of the best move of the search, for Black, -1 to 1: of the most visited one, and after a Gumbel search of the
-    /// one that sequential halving left.
+    /// Mean value of the best move of the search, for Black, -1 to 1: of the most visited one, and after a Gumbel
+    /// search of the one that sequential halving left.
     pub best_child_value: f32,
     /// The network's own value of the position, for Black, -1 to 1.
     pub network_value: f32,
     /// Entropy of the network's priors over the moves that the search considers, before noise, in nats.
     pub prior_entropy: f32,
-    /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` where
-    /// nothing was searched.
+    /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None`
+    /// where nothing was searched.
     pub policy_surprise: Option<f32>,
     /// More about the search, for readable games. Tables do not hold it, so turns that were read have none.
     pub note: Option<Box<SearchAnnotations>>,
@@ -48,7 +48,8 @@ pub enum SearchKind {
     Full,
     /// A search with the small budget of playout-cap randomisation, without an example.
     Fast,
-    /// Nothing was searched: the move was drawn from the network's own policy, for variety. 3 was a kind of search once.
+    /// Nothing was searched: the move was drawn from the network's own policy, for variety. 3 was a kind of search
+    /// once.
     Policy = 4,
 }
 

@@ -154,7 +154,8 @@ pub fn unix_path(text: &str) -> Option<&Path> {
     (path.len() > 1 && path.starts_with('/')).then(|| Path::new(path))
 }
 
-/// Addresses as errors show them. A password may have slashes, which end the host of a URL, and a scheme may be missing.
+/// Addresses as errors show them. A password may have slashes, which end the host of a URL, and a scheme may be
+/// missing.
 fn without_credentials(text: &str) -> String {
     let shown = |part: &str| match part.rsplit_once('@') {
         Some((before, host)) if !part.trim_start().starts_with("unix:") => {

@@ -115,8 +115,8 @@ impl Batch {
         Batch { bits, scalars, ..self }
     }
 
-    /// Reads a message of at most `most` positions. Whether the planes fit the network is for [`Batch::check`]; they are not
-    /// longer than those of any network, so that a batch may wait for its network.
+    /// Reads a message of at most `most` positions. Whether the planes fit the network is for [`Batch::check`]; they
+    /// are not longer than those of any network, so that a batch may wait for its network.
     ///
     /// # Errors
     /// The message is no batch.

@@ -170,8 +170,8 @@ impl Client {
     }
 }
 
-/// The times of a pool whose batches have this deadline. A long one is for a slow link, on which a connection takes three
-/// round trips with TLS, the greeting included, or for slow servers.
+/// The times of a pool whose batches have this deadline. A long one is for a slow link, on which a connection takes
+/// three round trips with TLS, the greeting included, or for slow servers.
 fn settings(deadline: Duration, local: bool) -> Settings {
     let Settings { connect, give_up: [silent, lost], patience, .. } = Settings::DEFAULT;
     let [connect, silent] = [connect, silent].map(|time| time.max(2 * deadline));

@@ -32,8 +32,8 @@ enum Place {
     Unix(PathBuf),
 }
 
-/// A loopback address. A server that goes away has one that no other test names, and clients bind to the first: so nothing
-/// else gets its port meanwhile.
+/// A loopback address. A server that goes away has one that no other test names, and clients bind to the first: so
+/// nothing else gets its port meanwhile.
 fn loopback(last: u8) -> Place {
     Place::Tcp(SocketAddr::from(([127, 0, 0, last], 0)))
 }

@@ -1,7 +1,7 @@
 //! The codec of both services: that of prost, for messages of few fields.
 //!
-//! An empty tensor takes two bytes of a message and some 300 of memory, so 16 MiB of them would take gigabytes. What is inside of
-//! a field takes some 25 times its bytes at most.
+//! An empty tensor takes two bytes of a message and some 300 of memory, so 16 MiB of them would take gigabytes. What is
+//! inside of a field takes some 25 times its bytes at most.
 
 use std::marker::PhantomData;
 

@@ -19,10 +19,11 @@ use crate::security::TokenFile;
 use crate::transport::{Incoming, Link, Transport};
 use crate::{Answer, Batch, Output, PROTOCOL, Refusal, Token};
 
-/// Flow-control windows: what a server may send before the client has read it. More than the responses to a usual credit.
+/// Flow-control windows: what a server may send before the client has read it. More than the responses to a usual
+/// credit.
 const WINDOW: u32 = 8 << 20;
-/// Bytes of an HTTP/2 frame at most, of clients and servers. Servers write each frame by itself, and a response of 64 positions
-/// on 19x19 has 93 KB.
+/// Bytes of an HTTP/2 frame at most, of clients and servers. Servers write each frame by itself, and a response of 64
+/// positions on 19x19 has 93 KB.
 pub const FRAME: u32 = 256 << 10;
 /// The largest message that is taken.
 const MESSAGE: usize = 64 << 20;

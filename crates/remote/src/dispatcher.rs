@@ -1,7 +1,7 @@
 //! The pool at work: carries out the actions of the state machine, and reports the outcome to it.
 //!
-//! Evaluator threads send [`Command`]s. Connections, each a task of its own, send [`Incoming`] events. One task owns the state
-//! machine and everything that is outstanding, so that nothing is locked.
+//! Evaluator threads send [`Command`]s. Connections, each a task of its own, send [`Incoming`] events. One task owns
+//! the state machine and everything that is outstanding, so that nothing is locked.
 
 use std::collections::HashMap;
 use std::sync::Arc;

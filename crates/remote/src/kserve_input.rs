@@ -84,8 +84,8 @@ pub enum KserveInputError {
 }
 
 impl KserveInput {
-    /// Positions of a request by its shape, one at least. Whether that is right is for [`KserveInput::read`]; the request is no
-    /// larger than one of so many positions for any network, so that it may wait for its network.
+    /// Positions of a request by its shape, one at least. Whether that is right is for [`KserveInput::read`]; the
+    /// request is no larger than one of so many positions for any network, so that it may wait for its network.
     ///
     /// # Errors
     /// It is larger, or has more than `most` positions.

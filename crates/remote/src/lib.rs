@@ -1,10 +1,11 @@
 //! Networks on other machines: the protocol of the inference server, and its client.
 //!
-//! [`proto`] has the messages of both services. [`Batch`] and [`Answer`] are what they mean, checked: whatever comes over a
-//! wire is refused with a reason, and never trusted. [`server_tls`], [`client_tls`] and [`Token`] are who may talk to whom.
+//! [`proto`] has the messages of both services. [`Batch`] and [`Answer`] are what they mean, checked: whatever comes
+//! over a wire is refused with a reason, and never trusted. [`server_tls`], [`client_tls`] and [`Token`] are who may
+//! talk to whom.
 //!
-//! [`Client`] is the pool of a process: connections to all servers, shared by its threads. A [`RemoteSession`] evaluates the
-//! batches of one thread and one model with it, as a [`net::Session`] does on a device.
+//! [`Client`] is the pool of a process: connections to all servers, shared by its threads. A [`RemoteSession`]
+//! evaluates the batches of one thread and one model with it, as a [`net::Session`] does on a device.
 
 mod address;
 mod answer;

@@ -1,11 +1,12 @@
 //! Which server evaluates which batch: the state machine of a client's pool.
 //!
-//! The machine has no sockets, threads or clock. Its caller reports [`Event`]s with the time since the pool began, and carries
-//! out the [`Action`]s that follow. A [`Server`] of the list is up, suspect, down or probing. A batch goes to the first tier
-//! with a server that is up; within the tier to the server with the fewest outstanding positions per credit.
+//! The machine has no sockets, threads or clock. Its caller reports [`Event`]s with the time since the pool began, and
+//! carries out the [`Action`]s that follow. A [`Server`] of the list is up, suspect, down or probing. A batch goes to
+//! the first tier with a server that is up; within the tier to the server with the fewest outstanding positions per
+//! credit.
 //!
-//! An evaluation is a pure function of the batch, so evaluating a batch twice is harmless. A batch that is overdue is sent to
-//! another server as well, and the first response counts. Each batch is done exactly once.
+//! An evaluation is a pure function of the batch, so evaluating a batch twice is harmless. A batch that is overdue is
+//! sent to another server as well, and the first response counts. Each batch is done exactly once.
 
 mod backoff;
 mod batch;
@@ -339,8 +340,9 @@ impl Pool {
         }
     }
 
-    /// Servers have refused a batch, and may change their minds, for a model can be new to them. A server that has not, because
-    /// it is full, suspect or restarts, may take the batch meanwhile: one that cannot evaluate does not speak for all.
+    /// Servers have refused a batch, and may change their minds, for a model can be new to them. A server that has not,
+    /// because it is full, suspect or restarts, may take the batch meanwhile: one that cannot evaluate does not speak
+    /// for all.
     fn refused(&mut self, now: Time, number: u64) {
         let Some(batch) = self.batches.get_mut(&number) else { return };
         let again = now + self.settings.refused;
@@ -387,7 +389,8 @@ impl Pool {
         self.next_attempt += 1;
     }
 
-    /// The server for a batch: of those that are past their trial the first tier's, then the caller, then those on trial.
+    /// The server for a batch: of those that are past their trial the first tier's, then the caller, then those on
+    /// trial.
     fn choose(&mut self, now: Time, number: u64) -> Choice {
         let chance = self.random.random();
         let batch = &self.batches[&number];

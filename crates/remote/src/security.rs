@@ -85,7 +85,8 @@ impl TokenFile {
         Ok(TokenFile { path: path.to_owned(), last: Token::read(path)? })
     }
 
-    /// The token that the file has now, or the last one while it has none. A pipe, which has its token once, would block.
+    /// The token that the file has now, or the last one while it has none. A pipe, which has its token once, would
+    /// block.
     pub(crate) fn token(&mut self) -> Token {
         if fs::metadata(&self.path).is_ok_and(|file| file.is_file())
             && let Some(token) = reread_token(&self.path).ok().and_then(|text| Token::new(&text))
@@ -114,8 +115,8 @@ pub fn server_tls(identity: &ServerIdentity, client_ca: Option<&Path>) -> Result
     })
 }
 
-/// TLS of a client: of servers with a certificate of `ca`, or of an authority that the system trusts; with a certificate of
-/// its own where servers require one.
+/// TLS of a client: of servers with a certificate of `ca`, or of an authority that the system trusts; with a
+/// certificate of its own where servers require one.
 ///
 /// # Errors
 /// A file that cannot be read or holds something else.

@@ -1,5 +1,5 @@
-//! The pool and its connections on a simulated network, with servers that crash and lines that break. The seed decides when,
-//! and time is simulated, so a test takes as long as its messages take to compute.
+//! The pool and its connections on a simulated network, with servers that crash and lines that break. The seed decides
+//! when, and time is simulated, so a test takes as long as its messages take to compute.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -161,7 +161,8 @@ impl Tally {
     }
 }
 
-/// The client: a dispatcher, and evaluators that have one batch evaluated after the other until so many are done by each.
+/// The client: a dispatcher, and evaluators that have one batch evaluated after the other until so many are done by
+/// each.
 async fn client(settings: Settings, seed: u64, batches: u64, seen: Seen) -> turmoil::Result {
     let servers: Vec<(usize, String)> =
         TIERS.iter().zip(SERVERS).map(|(tier, name)| (*tier, name.to_owned())).collect();

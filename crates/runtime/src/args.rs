@@ -62,8 +62,8 @@ impl ResourceArgs {
         self.cache_mib.saturating_mul(1 << 20)
     }
 
-    /// Threads that search: as given, or one for each core this process may use; two where a GPU evaluates, since half of them
-    /// wait for it.
+    /// Threads that search: as given, or one for each core this process may use; two where a GPU evaluates, since half
+    /// of them wait for it.
     pub fn search_threads(&self, gpu: bool) -> usize {
         self.devices.threads.unwrap_or_else(|| self.threads() * if gpu { 2 } else { 1 })
     }
@@ -84,8 +84,8 @@ impl ResourceArgs {
 #[command(next_help_heading = "Inference servers")]
 pub struct InferenceArgs {
     /// Inference servers to use instead of a network in this process: URLs (http://HOST:PORT, https://HOST:PORT,
-    /// unix:///PATH), separated by commas, and by semicolons between tiers. A later tier is used while the earlier ones are
-    /// down; the last may be the word local [default: none]
+    /// unix:///PATH), separated by commas, and by semicolons between tiers. A later tier is used while the earlier ones
+    /// are down; the last may be the word local [default: none]
     #[arg(long, env = "TENGEN_INFERENCE", global = true, value_name = "URL,...;URL,...")]
     pub inference: Option<String>,
 
@@ -123,8 +123,8 @@ pub struct EvalcacheStoreArgs {
     #[arg(long, env = "TENGEN_EVALCACHE", value_name = "URL", global = true)]
     pub evalcache: Option<String>,
 
-    /// Folder for local copies of segments in a bucket; those of sets that no process has opened for 30 days are deleted
-    /// [default: none, so that every lookup reads the bucket]
+    /// Folder for local copies of segments in a bucket; those of sets that no process has opened for 30 days are
+    /// deleted [default: none, so that every lookup reads the bucket]
     #[arg(long, env = "TENGEN_EVALCACHE_COPIES", value_name = "FOLDER", global = true)]
     pub evalcache_copies: Option<PathBuf>,
 }

@@ -13,8 +13,8 @@ use crate::RunError;
 const COMMON: &[Classifier] =
     &[classify::<Marked>, classify::<StoreError>, classify::<ConfigError>, classify::<RunError>];
 
-/// The class of the first error of the chain that has one: an error that [`Classify`] marked, of a store, a configuration
-/// or a run, or of one of these types.
+/// The class of the first error of the chain that has one: an error that [`Classify`] marked, of a store, a
+/// configuration or a run, or of one of these types.
 pub fn class_of(error: &anyhow::Error, errors: &[Classifier]) -> ExitClass {
     exit_class::exit_class(error.chain(), &[COMMON, errors].concat())
 }

@@ -116,9 +116,9 @@ fn stored(run: &Run) -> Result<RunConfig, RunError> {
     run.config()?.ok_or_else(missing)
 }
 
-/// Creates a run, unless it exists with this configuration. Warns where the move limit cuts games, and where a schedule of a
-/// file replaces a given value or is not reached. Warns, too, where the given `[retention]` is not that of the run: it is no
-/// part of the digest.
+/// Creates a run, unless it exists with this configuration. Warns where the move limit cuts games, and where a schedule
+/// of a file replaces a given value or is not reached. Warns, too, where the given `[retention]` is not that of the
+/// run: it is no part of the digest.
 ///
 /// # Errors
 /// The run began with another configuration, or a store that cannot be used.
@@ -164,7 +164,8 @@ fn replaced<'a>(config: &RunConfig, overrides: &'a [String]) -> Vec<(&'a str, &'
     found
 }
 
-/// Schedules that the run does not reach the end of: the key, the model or step of its last entry, and the last of the run.
+/// Schedules that the run does not reach the end of: the key, the model or step of its last entry, and the last of the
+/// run.
 fn unreached(config: &RunConfig) -> Vec<(&'static str, u64, u64)> {
     let RunConfig { search, train, run_loop, .. } = config;
     let models = u64::from(run_loop.models);

@@ -88,8 +88,8 @@ fn line(text: &str) {
     let _ = LogWriter.write_all(format!("{}\n", visible(text)).as_bytes());
 }
 
-/// Text as a terminal may have it. Names and messages of others could move its cursor, write its title or its clipboard: control
-/// characters but for line feeds and tabs are written as Rust writes them.
+/// Text as a terminal may have it. Names and messages of others could move its cursor, write its title or its
+/// clipboard: control characters but for line feeds and tabs are written as Rust writes them.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     let is_text = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if text.chars().all(is_text) {

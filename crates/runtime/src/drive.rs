@@ -1,7 +1,8 @@
 //! Drivers: the work of a stage, one step at a time, and the loop over the steps.
 //!
-//! A stage library has one [`Driver`]. The stage's `main` loops over it with [`drive`]; `tengen run` loops over several. What
-//! a driver has to show goes to a [`Reporter`], so that two drivers can work in one process, or in a test without any output.
+//! A stage library has one [`Driver`]. The stage's `main` loops over it with [`drive`]; `tengen run` loops over
+//! several. What a driver has to show goes to a [`Reporter`], so that two drivers can work in one process, or in a test
+//! without any output.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -18,8 +19,8 @@ pub trait Driver {
     /// Why a step failed.
     type Error;
 
-    /// Does the next piece of work, or returns at once when there is none. A step that takes long ends early when the process
-    /// is to stop.
+    /// Does the next piece of work, or returns at once when there is none. A step that takes long ends early when the
+    /// process is to stop.
     ///
     /// # Errors
     /// Any error of the stage.
@@ -94,8 +95,8 @@ impl<Event> Reporter<Event> for Silent {
     fn report(&mut self, _: Event) {}
 }
 
-/// Loops over the steps of a driver until it has finished or the process is to stop. Pauses between steps that wait, and logs
-/// what they wait for.
+/// Loops over the steps of a driver until it has finished or the process is to stop. Pauses between steps that wait,
+/// and logs what they wait for.
 ///
 /// # Errors
 /// As [`Driver::step`].
@@ -114,8 +115,8 @@ pub fn drive<D: Driver>(driver: &mut D, stop: &Stop) -> Result<(), D::Error> {
     driver.shut_down()
 }
 
-/// Does some work under a lease. It is stopped when another process has taken the lease over. `None` when the process is
-/// to stop before it has the lease.
+/// Does some work under a lease. It is stopped when another process has taken the lease over. `None` when the process
+/// is to stop before it has the lease.
 ///
 /// # Errors
 /// As [`Leases::hold`](store::Leases::hold), and those of the work.

@@ -10,13 +10,13 @@ use exit_class::{Classifier, ExitClass, chain};
 
 use crate::{StdoutClosed, Stop, class_of, console, metrics, service, signals};
 
-/// A process that serves metrics and whose store refuses writes stays for so long, so that a monitor with the usual scrape
-/// intervals of 15 to 30 seconds sees why it ends. A signal ends that.
+/// A process that serves metrics and whose store refuses writes stays for so long, so that a monitor with the usual
+/// scrape intervals of 15 to 30 seconds sees why it ends. A signal ends that.
 const SHOWN: Duration = Duration::from_secs(60);
 
-/// Runs a program: listens for SIGTERM and SIGINT, runs `work`, prints its error chain on one line, and exits with the code of
-/// its [`ExitClass`]. `errors` are the types of library errors that the program knows; see [`class_of`]. A panic is a failure
-/// on one line, too. A second Ctrl-C or SIGTERM exits with 130 or 143.
+/// Runs a program: listens for SIGTERM and SIGINT, runs `work`, prints its error chain on one line, and exits with the
+/// code of its [`ExitClass`]. `errors` are the types of library errors that the program knows; see [`class_of`]. A
+/// panic is a failure on one line, too. A second Ctrl-C or SIGTERM exits with 130 or 143.
 pub fn main(name: &'static str, errors: &[Classifier], work: impl FnOnce(&Stop) -> anyhow::Result<()>) -> ExitCode {
     set_hook(Box::new(|panic| console::error(&of_panic(panic))));
     let stop = Stop::default();

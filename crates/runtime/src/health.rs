@@ -30,8 +30,8 @@ impl Default for State {
 }
 
 impl Health {
-    /// Reports progress: positions were evaluated, a batch was trained on, the store has responded. Cheap enough to be called
-    /// several times a second.
+    /// Reports progress: positions were evaluated, a batch was trained on, the store has responded. Cheap enough to be
+    /// called several times a second.
     pub fn heartbeat(&self) {
         self.heartbeat_at(self.0.start.elapsed());
     }

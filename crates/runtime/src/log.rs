@@ -26,13 +26,14 @@ pub struct LogArgs {
 }
 
 impl LogArgs {
-    /// Starts the log of a program that may run where machines read it. Where one was started before in this process, that
-    /// one stays.
+    /// Starts the log of a program that may run where machines read it. Where one was started before in this process,
+    /// that one stays.
     pub fn start(&self) {
         self.start_with(LogFormat::Json);
     }
 
-    /// Starts the log of a program for interactive use: plain text also outside of a terminal, unless configured otherwise.
+    /// Starts the log of a program for interactive use: plain text also outside of a terminal, unless configured
+    /// otherwise.
     pub fn start_for_people(&self) {
         self.start_with(LogFormat::Plain);
     }
@@ -42,8 +43,8 @@ impl LogArgs {
             LogFormat::Auto if !console::is_terminal() => elsewhere,
             format => format,
         };
-        // The library would print a failed write by `eprintln!`, which panics where standard error cannot be written: its disk
-        // is full, or its reader is gone.
+        // The library would print a failed write by `eprintln!`, which panics where standard error cannot be written:
+        // its disk is full, or its reader is gone.
         let builder = tracing_subscriber::fmt()
             .log_internal_errors(false)
             .with_env_filter(EnvFilter::new(&self.log_level))

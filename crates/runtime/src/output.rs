@@ -13,8 +13,8 @@ pub struct StdoutClosed;
 /// Clears a terminal (ECMA-48: cursor position, erase in page).
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Prints a line on standard output, without tearing the progress bar. On a terminal, control characters are written as escapes;
-/// a file or another program gets the line as it is.
+/// Prints a line on standard output, without tearing the progress bar. On a terminal, control characters are written as
+/// escapes; a file or another program gets the line as it is.
 ///
 /// Unlike `println!` it does not panic when the reader is gone: it fails with [`StdoutClosed`].
 pub fn print(line: impl Display) -> anyhow::Result<()> {

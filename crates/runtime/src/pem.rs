@@ -1,5 +1,5 @@
-//! Certificates and their private keys in files in PEM format (RFC 7468). They are read here alone: a library that refuses
-//! one names neither the file nor a remedy, and one that takes it fails at each connection.
+//! Certificates and their private keys in files in PEM format (RFC 7468). They are read here alone: a library that
+//! refuses one names neither the file nor a remedy, and one that takes it fails at each connection.
 
 use std::fs;
 use std::io;

@@ -51,7 +51,8 @@ impl Progress {
         }
     }
 
-    /// `steps` more steps are done, by an earlier process: they count, and say nothing about the rate and the time left.
+    /// `steps` more steps are done, by an earlier process: they count, and say nothing about the rate and the time
+    /// left.
     pub fn skip(&self, steps: u64) {
         if steps == 0 {
             return;

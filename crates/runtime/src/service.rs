@@ -37,8 +37,8 @@ pub const STALLED_AFTER: u64 = 600;
 pub struct ServiceArgs {
     /// Address that serves /metrics (Prometheus), /healthz and /readyz, such as 0.0.0.0:9464 [default: none]
     ///
-    /// /healthz returns 503 after --stalled-after seconds without progress. /readyz returns 503 before the work begins and
-    /// during shutdown.
+    /// /healthz returns 503 after --stalled-after seconds without progress. /readyz returns 503 before the work begins
+    /// and during shutdown.
     #[arg(long, env = "TENGEN_METRICS_ADDR", value_name = "HOST:PORT", global = true)]
     pub metrics_addr: Option<String>,
 
@@ -136,7 +136,8 @@ async fn listen(listener: TcpListener, desk: Arc<Desk>) -> io::Result<Infallible
                 drop(tokio::spawn(converse(stream, desk.clone(), place)));
             }
             Err(error) => {
-                // Too many open files, or a client that was gone again: that passes. Once for all that follow each other.
+                // Too many open files, or a client that was gone again: that passes. Once for all that follow each
+                // other.
                 if !std::mem::replace(&mut fails, true) {
                     tracing::warn!(%error, "cannot accept connections");
                 }

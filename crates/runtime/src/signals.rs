@@ -14,8 +14,8 @@ use crate::{Stop, console, format};
 /// How long a notice may delay a shutdown: standard error may be a pipe that nothing reads.
 const NOTICE: Duration = Duration::from_millis(500);
 
-/// Turns the first SIGTERM or SIGINT into a request to stop, and lets a second one end the process at once. After a SIGTERM
-/// the process ends when its time is up, too.
+/// Turns the first SIGTERM or SIGINT into a request to stop, and lets a second one end the process at once. After a
+/// SIGTERM the process ends when its time is up, too.
 pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -38,8 +38,8 @@ pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
     Ok(())
 }
 
-/// Exits after `limit`: a store that does not respond, or a long step of work, must not delay the process until a supervisor
-/// kills it.
+/// Exits after `limit`: a store that does not respond, or a long step of work, must not delay the process until a
+/// supervisor kills it.
 fn end_after(name: &'static str, limit: Duration) {
     let late = thread::Builder::new().name("deadline".to_owned()).spawn(move || {
         let code = expire(name, limit, thread::sleep);

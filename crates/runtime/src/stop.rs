@@ -45,8 +45,8 @@ impl Stop {
         self.0.limit.get().copied()
     }
 
-    /// The health of the process that is to stop. It is here because all work has the request to stop, and reports its progress
-    /// where it asks for it.
+    /// The health of the process that is to stop. It is here because all work has the request to stop, and reports its
+    /// progress where it asks for it.
     pub fn health(&self) -> &Health {
         &self.0.health
     }

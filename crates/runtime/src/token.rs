@@ -52,7 +52,8 @@ fn lets_others_read(modes: Vec<u32>) -> bool {
     modes.next().is_some_and(|file| file & 0o004 != 0) && modes.all(|folder| folder & 0o001 != 0)
 }
 
-/// Reads the token on the first line of a file. Blanks around it are removed. A file that every user can read is warned of.
+/// Reads the token on the first line of a file. Blanks around it are removed. A file that every user can read is warned
+/// of.
 ///
 /// # Errors
 /// The file cannot be read, or its first line is no token.
@@ -70,7 +71,8 @@ pub fn reread_token(path: &Path) -> Result<String, TokenError> {
     first_line(&bytes).map(str::to_owned).ok_or_else(|| TokenError::NoToken { path: path.to_owned() })
 }
 
-/// Whether this is a token: 16 to 4096 printable ASCII characters without blanks (RFC 6750 allows no others in a header).
+/// Whether this is a token: 16 to 4096 printable ASCII characters without blanks (RFC 6750 allows no others in a
+/// header).
 pub fn is_token(text: &str) -> bool {
     (LEAST..=MOST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

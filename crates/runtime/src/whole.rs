@@ -11,15 +11,15 @@ use anyhow::{Context, anyhow};
 use crate::Classify;
 
 /// Writes a temporary file to the disk and renames it: a reader sees either the old contents or the new ones, and never
-/// half of it, after a loss of power too. A device or a pipe is written to as it is, and a link stays one. An open file of a
-/// process, such as /dev/stdout, is appended to.
+/// half of it, after a loss of power too. A device or a pipe is written to as it is, and a link stays one. An open file
+/// of a process, such as /dev/stdout, is appended to.
 ///
 /// # Errors
 /// The place cannot be written.
 pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let Some(target) = renamed_place(file)? else {
-        // Others may write there and have written: a shell's `>> file`, and what the program prints itself. A folder refuses to
-        // be opened.
+        // Others may write there and have written: a shell's `>> file`, and what the program prints itself. A folder
+        // refuses to be opened.
         return OpenOptions::new().append(true).open(file)?.write_all(bytes);
     };
     let aside = target.with_added_extension("partial");
@@ -31,8 +31,8 @@ pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// The place to which a file is renamed once it is whole, from another name in the same folder. None for a device, a pipe and an
-/// open file of a process: a rename would put a file over them, so they are written to. A link stays one.
+/// The place to which a file is renamed once it is whole, from another name in the same folder. None for a device, a
+/// pipe and an open file of a process: a rename would put a file over them, so they are written to. A link stays one.
 ///
 /// # Errors
 /// There is no folder for the file.
@@ -52,7 +52,8 @@ pub fn renamed_place(file: &Path) -> io::Result<Option<PathBuf>> {
 /// Makes sure, before long work whose result a file is to hold, that the file can be written. It stays as it is.
 ///
 /// # Errors
-/// A folder, a file that is mounted by itself, or one whose folder is not there or cannot be written: the operator's to mend.
+/// A folder, a file that is mounted by itself, or one whose folder is not there or cannot be written: the operator's to
+/// mend.
 pub fn check_output(file: &Path) -> anyhow::Result<()> {
     writable(file).with_context(|| format!("cannot write {}", file.display())).misconfigured()
 }
@@ -82,8 +83,8 @@ pub fn check_distinct(
     Ok(())
 }
 
-/// Makes sure that there is a file, before anything that would have to be undone without it. It is not opened: a pipe could not
-/// be read again.
+/// Makes sure that there is a file, before anything that would have to be undone without it. It is not opened: a pipe
+/// could not be read again.
 ///
 /// # Errors
 /// There is no such file, or it is a folder: the operator's to mend.
@@ -116,7 +117,8 @@ fn writable(file: &Path) -> io::Result<()> {
     fs::remove_file(aside)
 }
 
-/// Whether something is mounted at this place, as `docker run -v FILE:FILE` does, by the mounts of proc_pid_mountinfo(5).
+/// Whether something is mounted at this place, as `docker run -v FILE:FILE` does, by the mounts of
+/// proc_pid_mountinfo(5).
 fn is_mount_point(place: &Path, mounts: &str) -> bool {
     let escaped = |c: char| match c {
         ' ' | '\t' | '\n' | '\\' => format!("\\{:03o}", u32::from(c)),

@@ -1,4 +1,5 @@
-//! How processes end: exit codes, signals, closed pipes. The program under test is this file, started again with a role.
+//! How processes end: exit codes, signals, closed pipes. The program under test is this file, started again with a
+//! role.
 
 use std::env;
 use std::fs::File;

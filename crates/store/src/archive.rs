@@ -4,10 +4,10 @@
 //! games/archive/000001.parquet, examples/archive/…, holdout/archive/…, sgf/archive/000001.sgf.gz
 //! ```
 //!
-//! An archive holds whole files, the *sources*, and says in the footer of its games which ones they were and where their
-//! rows are. So readers go on to see the files that they knew: a file is listed when it lies in its folder or in an
-//! archive, once when in both, and is read from wherever it is. What a reader sees is the same before, while and after an
-//! archive is made (see `compact`), and a [`FileRef`] means the same games for ever.
+//! An archive holds whole files, the *sources*, and says in the footer of its games which ones they were and where
+//! their rows are. So readers go on to see the files that they knew: a file is listed when it lies in its folder or in
+//! an archive, once when in both, and is read from wherever it is. What a reader sees is the same before, while and
+//! after an archive is made (see `compact`), and a [`FileRef`] means the same games for ever.
 //!
 //! Archives are numbered, are made one after the other, and are never changed, deleted or put together again.
 

@@ -67,9 +67,9 @@ impl Archives {
         Archives { at, marks, known: Arc::default() }
     }
 
-    /// All archives, the oldest first. They are numbered without gaps from the first that was not pruned, so this requests the
-    /// next until there is none, and lists the folder once in a process. A reader that lists files first and archives after
-    /// misses no game.
+    /// All archives, the oldest first. They are numbered without gaps from the first that was not pruned, so this
+    /// requests the next until there is none, and lists the folder once in a process. A reader that lists files first
+    /// and archives after misses no game.
     pub(crate) fn list(&self) -> Result<Vec<Arc<Archive>>, StoreError> {
         let newest = self.open_new()?;
         let listed = self.known().listed;
@@ -100,8 +100,8 @@ impl Archives {
 
     /// Opens the archives that are not known yet, and returns the number of the newest, or of the last that was pruned.
     ///
-    /// The next is requested alone. Where it is there others may be, and more and more are requested at once: a process that has
-    /// just started opens hundreds.
+    /// The next is requested alone. Where it is there others may be, and more and more are requested at once: a process
+    /// that has just started opens hundreds.
     fn open_new(&self) -> Result<u32, StoreError> {
         let mut known = self.known().opened.last_key_value().map_or(0, |(&number, _)| number);
         let mut ahead = 1;

@@ -1,13 +1,13 @@
 //! Exponential back-off: between the tries of a request, and between polls of many processes.
 //!
-//! Connections to inference servers have pauses of their own (crate `remote`): a generator with a seed draws them, so that
-//! simulations of failures repeat.
+//! Connections to inference servers have pauses of their own (crate `remote`): a generator with a seed draws them, so
+//! that simulations of failures repeat.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-/// Pauses that double up to a limit, each a quarter shorter or longer by chance, so that processes that started together
-/// do not come back together.
+/// Pauses that double up to a limit, each a quarter shorter or longer by chance, so that processes that started
+/// together do not come back together.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
     first: Duration,

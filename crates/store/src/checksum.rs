@@ -21,8 +21,8 @@ pub(crate) const CHUNKS: &str = "tengen.chunks";
 /// The placeholder of a hash while it is computed.
 pub(crate) const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// How the footer has the entries, up to their values: the key, then in Thrift's compact protocol the header of the next
-/// field, a string, and its length of 64.
+/// How the footer has the entries, up to their values: the key, then in Thrift's compact protocol the header of the
+/// next field, a string, and its length of 64.
 const FILE_MARK: &[u8] = b"tengen.sha256\x18\x40";
 const FOOTER_MARK: &[u8] = b"tengen.footer\x18\x40";
 

@@ -1,10 +1,10 @@
 //! What evaluators are playing now, so that others play something else.
 //!
-//! A claim is a file whose name says which games it is about: the pair, and the first of the games. A file is published once,
-//! so of two evaluators that want the same games one gets them.
+//! A claim is a file whose name says which games it is about: the pair, and the first of the games. A file is published
+//! once, so of two evaluators that want the same games one gets them.
 //!
-//! How old a claim is, is said by the clock of the place that keeps it, which is the same for all; clocks of machines may be
-//! hours apart.
+//! How old a claim is, is said by the clock of the place that keeps it, which is the same for all; clocks of machines
+//! may be hours apart.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -47,7 +47,8 @@ struct Stored {
 /// What was last seen of the claims of others, and the time at the place that keeps them.
 #[derive(Debug, Default)]
 struct Notices {
-    /// By file and when it was written; none for that of a later version. A later file under the same name is another claim.
+    /// By file and when it was written; none for that of a later version. A later file under the same name is another
+    /// claim.
     read: BTreeMap<(String, i64), Option<Claim>>,
     /// A time of the place in milliseconds since 1970, and when it was that late at least.
     clock: Option<(i64, Instant)>,
@@ -127,8 +128,8 @@ impl Claims {
         self.at.store.delete(&self.file(&claim.file()))
     }
 
-    /// Makes a claim as young as a new one, for games that take long; `false` when the games are claimed by another evaluator
-    /// now, perhaps one of a later version, whose claim stays. They are then played twice and count once.
+    /// Makes a claim as young as a new one, for games that take long; `false` when the games are claimed by another
+    /// evaluator now, perhaps one of a later version, whose claim stays. They are then played twice and count once.
     ///
     /// # Errors
     /// A store that cannot be used.
@@ -147,11 +148,12 @@ impl Claims {
         self.acquire(worker, claim)
     }
 
-    /// What others are playing. Claims older than `age` are those of killed processes: they do not count, and are deleted. Before
-    /// anything is known of the time at the place, none is that old. A second call reads only new claims.
+    /// What others are playing. Claims older than `age` are those of killed processes: they do not count, and are
+    /// deleted. Before anything is known of the time at the place, none is that old. A second call reads only new
+    /// claims.
     ///
-    /// Those of a later version are not listed, since their games are not known. They stay: [`Claims::acquire`] cannot claim
-    /// games that begin with the same number.
+    /// Those of a later version are not listed, since their games are not known. They stay: [`Claims::acquire`] cannot
+    /// claim games that begin with the same number.
     ///
     /// # Errors
     /// A store that cannot be used.
@@ -189,8 +191,8 @@ impl Claims {
         Ok(claims.into_values().flatten().collect())
     }
 
-    /// All claims, those of killed processes included, each with when it was made by the clock of the place, in milliseconds
-    /// since 1970. Changes nothing, for observers.
+    /// All claims, those of killed processes included, each with when it was made by the clock of the place, in
+    /// milliseconds since 1970. Changes nothing, for observers.
     ///
     /// # Errors
     /// A store that cannot be reached.

@@ -9,15 +9,15 @@ use std::io;
 
 use crate::error::{Doing, StoreError, is_write_refusal, lacks_links};
 
-/// Statuses of a server that has understood the request and will not do it, now or in half a minute: unauthorized, forbidden, not
-/// found, insufficient storage.
+/// Statuses of a server that has understood the request and will not do it, now or in half a minute: unauthorized,
+/// forbidden, not found, insufficient storage.
 const REFUSALS: [u16; 4] = [401, 403, 404, 507];
 
 /// The words of `object_store` before the status of a response and its body.
 const ANSWERED: &str = "Server returned non-2xx status code: ";
 
-/// The words of `object_store` before the key of an object that S3 does not delete, the message and the code. The response to the
-/// request has status 200.
+/// The words of `object_store` before the key of an object that S3 does not delete, the message and the code. The
+/// response to the request has status 200.
 const NOT_DELETED: &str = "DeleteObjects request failed for key ";
 
 /// The words of `object_store` after the number of tries before the last one, if there were any.
@@ -133,9 +133,9 @@ fn has_code_of_refusal(error: &object_store::Error) -> bool {
     code_and_message(&error.to_string()).is_some_and(|(code, _)| NO_WRITES.contains(&code))
 }
 
-/// Whether a server has refused a request for the age of its signature, and `object_store` had sent it before. It signs a
-/// request once: when the machine sleeps between two tries, the second one is too old, and a new request is not. Without
-/// a try before, the clock is wrong.
+/// Whether a server has refused a request for the age of its signature, and `object_store` had sent it before. It signs
+/// a request once: when the machine sleeps between two tries, the second one is too old, and a new request is not.
+/// Without a try before, the clock is wrong.
 pub(crate) fn has_old_signature(error: &object_store::Error) -> bool {
     let text = error.to_string();
     text.contains("<Code>RequestTimeTooSkewed</Code>") && text.contains(REPEATED)
@@ -146,7 +146,8 @@ fn status(error: &object_store::Error) -> Option<u16> {
     error.to_string().split_once(ANSWERED)?.1.get(..3)?.parse().ok()
 }
 
-/// Whether a write failed for a reason that only the operator can remove: a full or read-only disk, a quota, no permission.
+/// Whether a write failed for a reason that only the operator can remove: a full or read-only disk, a quota, no
+/// permission.
 fn refuses_writes(error: &object_store::Error) -> bool {
     if let Some(system) = system_error(error) {
         return is_write_refusal(system);

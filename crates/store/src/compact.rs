@@ -1,13 +1,15 @@
 //! Compaction: many small files of games become an archive.
 //!
-//! 1. The examples, the holdout examples and the readable games of some files are published as parts of the next archive.
-//! 2. Its games are published under its number, naming the parts. They are the commit: from then on all these files are in
-//!    the archive. Another compactor that was about to make an archive of this number finds the name taken, and begins anew.
-//! 3. Every file is read again, from its folder and from the archive, and deleted only where both are the same: its games
-//!    last, since readers list those.
+//! 1. The examples, the holdout examples and the readable games of some files are published as parts of the next
+//!    archive.
+//! 2. Its games are published under its number, naming the parts. They are the commit: from then on all these files are
+//!    in the archive. Another compactor that was about to make an archive of this number finds the name taken, and
+//!    begins anew.
+//! 3. Every file is read again, from its folder and from the archive, and deleted only where both are the same: its
+//!    games last, since readers list those.
 //!
-//! A kill before the second step leaves only parts without a reader, which are deleted when an archive of their number exists.
-//! After a later kill the files are in two places and are seen once, until the next compaction continues.
+//! A kill before the second step leaves only parts without a reader, which are deleted when an archive of their number
+//! exists. After a later kill the files are in two places and are seen once, until the next compaction continues.
 //!
 //! A file takes a dozen requests, most of the time waited for, so several files at a time are read and deleted.
 
@@ -41,8 +43,8 @@ pub struct Compaction {
 }
 
 impl Archives {
-    /// Archives the files of games that are in no archive, in their order, up to `most` games per archive. An archive needs at
-    /// least `least` games, or enough bytes for a full one. An unreadable file stays in place.
+    /// Archives the files of games that are in no archive, in their order, up to `most` games per archive. An archive
+    /// needs at least `least` games, or enough bytes for a full one. An unreadable file stays in place.
     ///
     /// May be called at any time, by several processes at once, and be killed at any time: see the module.
     ///
@@ -211,8 +213,8 @@ impl Archives {
     /// Problems of the archives: files that differ from the published ones, and files of games in two of them. Returns
     /// how many archives were read, too.
     ///
-    /// An archive may have more than a gigabyte, so `progress` is called before each with the number of those that were read and
-    /// of all, and ends the check where it breaks.
+    /// An archive may have more than a gigabyte, so `progress` is called before each with the number of those that were
+    /// read and of all, and ends the check where it breaks.
     ///
     /// # Errors
     /// A store that cannot be reached; an archive that cannot be opened.

@@ -28,7 +28,8 @@ impl Run {
     /// The configuration of the run; `None` before it is created.
     ///
     /// # Errors
-    /// A store that cannot be reached, a file that is no configuration, or [`StoreError::Edited`] for one that was changed.
+    /// A store that cannot be reached, a file that is no configuration, or [`StoreError::Edited`] for one that was
+    /// changed.
     pub fn config(&self) -> Result<Option<RunConfig>, StoreError> {
         let path = config_path(self.folder());
         let Some(bytes) = self.store().find(&path)? else { return Ok(None) };
@@ -39,8 +40,8 @@ impl Run {
         Ok(Some(config))
     }
 
-    /// Compares a configuration with the digest that was written above it, or, where an editor removed that line, with the
-    /// name of its copy.
+    /// Compares a configuration with the digest that was written above it, or, where an editor removed that line, with
+    /// the name of its copy.
     fn check_unchanged(&self, text: &str, config: &RunConfig) -> Result<(), StoreError> {
         let found = config.digest();
         let noted = text.lines().take_while(|line| line.starts_with('#')).find_map(|line| line.strip_prefix(DIGEST));
@@ -98,8 +99,8 @@ impl Run {
     }
 }
 
-/// The error of a `run.toml`. It began with all keys of its version, and its digest covers them: a key that is added to it
-/// does not help, but for those of `[retention]`.
+/// The error of a `run.toml`. It began with all keys of its version, and its digest covers them: a key that is added to
+/// it does not help, but for those of `[retention]`.
 fn unusable(path: String, source: ConfigError) -> StoreError {
     let is_fixed = |key: &str| !key.starts_with("retention");
     match source {

@@ -70,9 +70,9 @@ impl SegmentCopies {
         parts.filter(|part| fs::remove_file(self.folder.join(part.to_string())).is_ok()).count() > 0
     }
 
-    /// Reads bytes of a segment of that size from `at` on, which is before its end, up to the end of their part. They come from
-    /// its copy if there is one of the right length, else from `fetch`, which reads from the begin of the part on. Returns how
-    /// many.
+    /// Reads bytes of a segment of that size from `at` on, which is before its end, up to the end of their part. They
+    /// come from its copy if there is one of the right length, else from `fetch`, which reads from the begin of the
+    /// part on. Returns how many.
     pub(crate) fn read_or_fetch(
         &self,
         size: u64,

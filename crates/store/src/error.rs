@@ -94,8 +94,8 @@ pub enum StoreError {
         /// The error of the file system or the server.
         reason: String,
     },
-    /// The store is there and refuses writes: no space, a quota, no permission, read-only. Trying again does not help before
-    /// the operator has acted.
+    /// The store is there and refuses writes: no space, a quota, no permission, read-only. Trying again does not help
+    /// before the operator has acted.
     #[error("the store refuses writes: cannot {doing} {path}: {reason}")]
     Refused {
         /// `write`, `delete`, `create` or `sweep`.
@@ -132,7 +132,8 @@ pub enum StoreError {
         /// The key that is missing or unknown.
         problem: String,
     },
-    /// A file whose format or table this version does not read. Its bytes are whole, so it is neither moved nor replaced.
+    /// A file whose format or table this version does not read. Its bytes are whole, so it is neither moved nor
+    /// replaced.
     #[error("{path} has {found}, and this program reads {known}: use the version of Tengen that wrote it")]
     OtherVersion {
         /// The file.
@@ -192,8 +193,8 @@ impl StoreError {
         matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Deleted { .. })
     }
 
-    /// Whether a reader of many files, which needs no particular one, may skip this one: as damage, or as one of another
-    /// version, which that version reads.
+    /// Whether a reader of many files, which needs no particular one, may skip this one: as damage, or as one of
+    /// another version, which that version reads.
     pub fn is_skippable(&self) -> bool {
         self.is_damage() || matches!(self, StoreError::OtherVersion { .. })
     }

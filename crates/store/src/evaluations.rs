@@ -4,8 +4,8 @@
 //! <store>/evalcache/<set>/000001.segment     evaluations of one set: a model, a board, and how they are kept
 //! ```
 //!
-//! Parts of segments of a bucket are copied to a folder of this machine, if one is given: see [`Copies`]. The format is that of
-//! crate `evalcache`; this module knows numbers and bytes.
+//! Parts of segments of a bucket are copied to a folder of this machine, if one is given: see [`Copies`]. The format is
+//! that of crate `evalcache`; this module knows numbers and bytes.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -49,7 +49,8 @@ enum Place {
 }
 
 impl Store {
-    /// The segments of a set of evaluations. Parts read from a bucket are kept below `copies`, if there is such a folder.
+    /// The segments of a set of evaluations. Parts read from a bucket are kept below `copies`, if there is such a
+    /// folder.
     ///
     /// # Errors
     /// [`StoreError::BadSet`] for a set whose name cannot be that of a folder.
@@ -109,8 +110,8 @@ impl Evaluations {
         Ok(numbers)
     }
 
-    /// The size of a segment, and when it was written by the clock of the place, in milliseconds since 1970; `None` for one
-    /// that is gone.
+    /// The size of a segment, and when it was written by the clock of the place, in milliseconds since 1970; `None` for
+    /// one that is gone.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -263,7 +264,8 @@ impl SegmentFile {
         }
     }
 
-    /// Deletes the copies of these bytes, which proved wrong. Returns whether there were any: another read has the original.
+    /// Deletes the copies of these bytes, which proved wrong. Returns whether there were any: another read has the
+    /// original.
     pub fn drop_copies(&self, bytes: Range<u64>) -> bool {
         let Place::Bucket { copies: Some(copies), .. } = &self.place else { return false };
         copies.invalidate(bytes, self.len)

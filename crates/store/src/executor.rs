@@ -22,8 +22,8 @@ impl Executor {
 }
 
 impl Drop for Executor {
-    /// A connection of a web server that stops may have the last clone of its store, and nothing may wait there: what is still
-    /// at work in the pool ends by itself.
+    /// A connection of a web server that stops may have the last clone of its store, and nothing may wait there: what
+    /// is still at work in the pool ends by itself.
     fn drop(&mut self) {
         let Some(runtime) = self.0.take() else { return };
         if Handle::try_current().is_ok() {

@@ -44,8 +44,8 @@ impl Games {
         self.publish_noting(model, worker, games, &mut None)
     }
 
-    /// As [`Games::publish`]. `tried` notes the name for a call that repeats this one with the same games: where a try fails, the
-    /// file may be there, as when only the response was lost.
+    /// As [`Games::publish`]. `tried` notes the name for a call that repeats this one with the same games: where a try
+    /// fails, the file may be there, as when only the response was lost.
     ///
     /// # Errors
     /// As [`Games::publish`].
@@ -102,7 +102,8 @@ impl Games {
 
     fn publish_new(&self, file: &FileRef, games: &[GameRecord]) -> Result<(), StoreError> {
         let rows_of = self.examples_of(file, games)?;
-        // There are always readable games, so they come first: of two who take the same name, one stops here and leaves nothing.
+        // There are always readable games, so they come first: of two who take the same name, one stops here and leaves
+        // nothing.
         let sgf: String = games.iter().map(GameRecord::to_sgf).collect();
         self.at.store.publish(&self.at.file(SGF, file, SGF), Bytes::from(sgf))?;
         for (folder, rows) in rows_of {
@@ -150,8 +151,8 @@ impl Games {
         Ok(files.into_iter().collect())
     }
 
-    /// The files of games of the newest model that has any, oldest first. Their number shows whether one has come, for one
-    /// of a worker whose clock is behind is not the newest.
+    /// The files of games of the newest model that has any, oldest first. Their number shows whether one has come, for
+    /// one of a worker whose clock is behind is not the newest.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -189,8 +190,8 @@ impl Games {
     /// The numbers of the games that this worker has published for this model: what it need not play again.
     ///
     /// # Errors
-    /// [`StoreError::OtherVersion`] for a file of another version. A damaged one is moved to quarantine; its games are played
-    /// again.
+    /// [`StoreError::OtherVersion`] for a file of another version. A damaged one is moved to quarantine; its games are
+    /// played again.
     pub fn indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
         // Lists only the names of this worker, which may be one of thousands.
         let names = self.at.store.files_beginning(&self.at.numbered(GAMES, model), &format!("{worker}-"))?;
@@ -260,7 +261,8 @@ impl Games {
         self.archives.name_of(GAMES, file)
     }
 
-    /// Moves a set of files of games to quarantine; returns how many files moved. Those of an archive stay where they are.
+    /// Moves a set of files of games to quarantine; returns how many files moved. Those of an archive stay where they
+    /// are.
     ///
     /// # Errors
     /// A store that cannot be reached, or that refuses writes.
@@ -271,7 +273,8 @@ impl Games {
         )
     }
 
-    /// Whether bytes of a set of files of games are not those that were published. Files of another version are not altered.
+    /// Whether bytes of a set of files of games are not those that were published. Files of another version are not
+    /// altered.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -284,8 +287,8 @@ impl Games {
         Ok(false)
     }
 
-    /// The games of a file without their turns. A file whose bytes are damaged is moved to quarantine, and a damaged source of
-    /// an archive is passed over: `None`.
+    /// The games of a file without their turns. A file whose bytes are damaged is moved to quarantine, and a damaged
+    /// source of an archive is passed over: `None`.
     ///
     /// # Errors
     /// [`StoreError::OtherVersion`] for a file of another version.

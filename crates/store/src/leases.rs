@@ -8,15 +8,16 @@
 //! The highest number holds the lease. Its process polls every [`POLL`] for the probe, which is one small request, and
 //! responds by deleting it. A process that finds a lease decides whether its holder is alive:
 //!
-//! - The holder ran on this machine: the process table knows. A killed process is followed at once, a living one is named in
-//!   the error.
-//! - The holder ran elsewhere: the newcomer publishes the probe. When the probe disappears, the holder is alive, and has
-//!   [`DRAIN`] to exit: a pod starts while its predecessor drains. It may also have died after its response, so the newcomer
-//!   publishes the probe again; a second response means that the name is in use, which is an error. When the probe is still
-//!   there after [`RESPONSE`], the holder is dead, and the newcomer publishes the next number. One of several gets it.
+//! - The holder ran on this machine: the process table knows. A killed process is followed at once, a living one is
+//!   named in the error.
+//! - The holder ran elsewhere: the newcomer publishes the probe. When the probe disappears, the holder is alive, and
+//!   has [`DRAIN`] to exit: a pod starts while its predecessor drains. It may also have died after its response, so the
+//!   newcomer publishes the probe again; a second response means that the name is in use, which is an error. When the
+//!   probe is still there after [`RESPONSE`], the holder is dead, and the newcomer publishes the next number. One of
+//!   several gets it.
 //!
-//! A holder that was out of reach for so long, and comes back, finds the probe and the next number, and stops. The newcomer
-//! checks for the probe again after it has published its number, so that of the two one always sees the other.
+//! A holder that was out of reach for so long, and comes back, finds the probe and the next number, and stops. The
+//! newcomer checks for the probe again after it has published its number, so that of the two one always sees the other.
 //!
 //! A clean exit deletes the lease, which the newcomer polls for too. A probe without a response stays for a day, for a
 //! holder that comes back.
@@ -93,12 +94,12 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Acquires the lease of a name. `sleep` breaks when the process is to stop: then there is none. `lost` is called when
-    /// another process has taken the lease over since this one was out of reach.
+    /// Acquires the lease of a name. `sleep` breaks when the process is to stop: then there is none. `lost` is called
+    /// when another process has taken the lease over since this one was out of reach.
     ///
     /// # Errors
-    /// [`StoreError::Held`] while another process works under the name, [`StoreError::OtherVersion`] while one of a later
-    /// version has the lease; a store that cannot be used.
+    /// [`StoreError::Held`] while another process works under the name, [`StoreError::OtherVersion`] while one of a
+    /// later version has the lease; a store that cannot be used.
     pub fn acquire(
         &self,
         name: LeaseName,
@@ -133,7 +134,8 @@ impl Leases {
         Ok(Some(lease))
     }
 
-    /// Does some work under a lease, as [`Leases::acquire`] says; `None` when the process is to stop before it has the lease.
+    /// Does some work under a lease, as [`Leases::acquire`] says; `None` when the process is to stop before it has the
+    /// lease.
     ///
     /// # Errors
     /// As [`Leases::acquire`] and [`Lease::release`], and those of the work.
@@ -221,7 +223,8 @@ impl Leases {
         }
     }
 
-    /// Publishes the lease of a number, and deletes that of the predecessor, which may have responded at the last moment.
+    /// Publishes the lease of a number, and deletes that of the predecessor, which may have responded at the last
+    /// moment.
     fn commit(
         &self,
         folder: &Path,
@@ -247,8 +250,8 @@ impl Leases {
         Ok(Attempt::Done(number))
     }
 
-    /// Probes whether a holder on another machine is alive. One that responds may be about to exit, or may die: it gets a
-    /// little time, and is probed again.
+    /// Probes whether a holder on another machine is alive. One that responds may be about to exit, or may die: it gets
+    /// a little time, and is probed again.
     fn probe(
         &self,
         folder: &Path,
@@ -313,8 +316,8 @@ impl Leases {
         Ok(Probed::None)
     }
 
-    /// Deletes probes that no holder will see any more. The lease with this number was just written, which says how late it is
-    /// at the place: by a wrong clock of this machine a holder that comes back could miss its probe.
+    /// Deletes probes that no holder will see any more. The lease with this number was just written, which says how
+    /// late it is at the place: by a wrong clock of this machine a holder that comes back could miss its probe.
     fn delete_old_probes(&self, folder: &Path, files: &BTreeMap<String, i64>, number: u32) -> Result<(), StoreError> {
         let probes: Vec<(&String, &i64)> = files.iter().filter(|(file, _)| file.ends_with(PROBE)).collect();
         if probes.is_empty() {

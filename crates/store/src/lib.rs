@@ -1,5 +1,5 @@
-//! The run's store: everything that the programs of a run hand to each other. A [`Store`] is the object layer; a [`Run`]
-//! hands out a repository for each kind of object.
+//! The run's store: everything that the programs of a run hand to each other. A [`Store`] is the object layer; a
+//! [`Run`] hands out a repository for each kind of object.
 //!
 //! ```text
 //! <store>/<run>/run.toml                                   the configuration
@@ -39,11 +39,11 @@
 //!    their hashes, so that two writers cannot spoil each other's.
 //! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
 //!    another thing under a name that is taken is one.
-//! 4. Only derived data are deleted, and on request weights of retired models ([`Models::delete_weights`]) and old games
-//!    ([`Pruning`]): shards and
-//!    checkpoints that newer ones replace; claims on matches in progress; leases; states of live games;
-//!    unfinished games once they are finished and published; and files of games that have gone into an archive, each after a
-//!    comparison with what the archive has. Damaged files of games are moved to `quarantine/`.
+//! 4. Only derived data are deleted, and on request weights of retired models ([`Models::delete_weights`]) and old
+//!    games ([`Pruning`]): shards and checkpoints that newer ones replace; claims on matches in progress; leases;
+//!    states of live games; unfinished games once they are finished and published; and files of games that have gone
+//!    into an archive, each after a comparison with what the archive has. Damaged files of games are moved to
+//!    `quarantine/`.
 //! 5. Transient errors (a lost connection, a failing server) are retried with exponential back-off for half a minute
 //!    after the first; then the caller gets the error. A request without a response fails after two minutes, and is
 //!    retried once.

@@ -24,8 +24,8 @@ pub struct LiveGames {
 }
 
 impl LiveGames {
-    /// Publishes the state of a game instead of the one that is known as `before`. Returns the new one; `None` when the put
-    /// fails. A call may take the time-outs of two requests; finished games wait for it, games in progress do not.
+    /// Publishes the state of a game instead of the one that is known as `before`. Returns the new one; `None` when the
+    /// put fails. A call may take the time-outs of two requests; finished games wait for it, games in progress do not.
     ///
     /// # Errors
     /// [`StoreError::BadName`] for a worker whose name cannot be that of a file.

@@ -35,9 +35,8 @@ impl Matches {
         Matches { quarantine: Quarantine { at: at.clone() }, seen: Mutex::default(), at }
     }
 
-    /// Publishes the games of a match, readable and as a table, under the name of the worker and the present time, or a later
-    /// one: evaluators without a name share one, and may publish in the same millisecond. They are no
-    /// examples.
+    /// Publishes the games of a match, readable and as a table, under the name of the worker and the present time, or a
+    /// later one: evaluators without a name share one, and may publish in the same millisecond. They are no examples.
     ///
     /// # Errors
     /// A store that cannot be written.
@@ -114,12 +113,12 @@ impl Matches {
         self.at.store.name(&self.file(stem))
     }
 
-    /// All results, oldest first. A second call reads only what is new. Files are read several at once: a run has tens of
-    /// thousands of them, and a process that has just started reads them all.
+    /// All results, oldest first. A second call reads only what is new. Files are read several at once: a run has tens
+    /// of thousands of them, and a process that has just started reads them all.
     ///
     /// # Errors
-    /// [`StoreError::OtherVersion`] for a file of another version. A damaged one is moved to quarantine; its games are played
-    /// again where they are wanted.
+    /// [`StoreError::OtherVersion`] for a file of another version. A damaged one is moved to quarantine; its games are
+    /// played again where they are wanted.
     pub fn all(&self) -> Result<Vec<GameSummary>, StoreError> {
         self.all_noting(&|| ())
     }
@@ -148,7 +147,8 @@ impl Matches {
         Ok(files.iter().filter_map(|stem| known.get(stem)).flatten().cloned().collect())
     }
 
-    /// Whether the bytes of a file of results are not those that were published. A file of another version is not altered.
+    /// Whether the bytes of a file of results are not those that were published. A file of another version is not
+    /// altered.
     ///
     /// # Errors
     /// A store that cannot be reached.

@@ -100,8 +100,8 @@ impl Models {
         Models { newest: Mutex::default(), seen: Mutex::default(), at }
     }
 
-    /// The numbers of all models, ascending. Model 0, which is `random`, is not among them. A second call requests only the
-    /// metadata of new ones.
+    /// The numbers of all models, ascending. Model 0, which is `random`, is not among them. A second call requests only
+    /// the metadata of new ones.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -119,11 +119,12 @@ impl Models {
         Ok(published)
     }
 
-    /// The number of the newest model; `None` before the first. Models are numbered without gaps, so this requests metadata and
-    /// lists nothing: for the next one and the newest known while nothing is new, and for some ten where there are hundreds.
+    /// The number of the newest model; `None` before the first. Models are numbered without gaps, so this requests
+    /// metadata and lists nothing: for the next one and the newest known while nothing is new, and for some ten where
+    /// there are hundreds.
     ///
-    /// Only where model 1 is not there the folder is listed: before the first model, where it is empty, and in a run whose
-    /// oldest models are deleted.
+    /// Only where model 1 is not there the folder is listed: before the first model, where it is empty, and in a run
+    /// whose oldest models are deleted.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -138,8 +139,8 @@ impl Models {
         Ok(Some(newest).filter(|&newest| newest > 0))
     }
 
-    /// The highest number of a folder with metadata, 0 without one. A folder without is a model that is being published, or
-    /// was when its writer was killed.
+    /// The highest number of a folder with metadata, 0 without one. A folder without is a model that is being
+    /// published, or was when its writer was killed.
     fn newest_listed(&self) -> Result<u32, StoreError> {
         for number in self.folders()?.into_iter().rev() {
             if self.exists(number)? {
@@ -202,8 +203,8 @@ impl Models {
         self.at.store.exists(&self.deletion_path(number))
     }
 
-    /// Whether the weights of a published model are there. They are although they were deleted on request where the process
-    /// was killed between the mark and the deletion.
+    /// Whether the weights of a published model are there. They are although they were deleted on request where the
+    /// process was killed between the mark and the deletion.
     ///
     /// # Errors
     /// As [`Models::get`].

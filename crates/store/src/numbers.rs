@@ -5,8 +5,9 @@ use crate::error::StoreError;
 
 /// The last number from which on there is none: `from`, or a later one, where all up to it are there.
 ///
-/// Galloping search: requests the next, the one 2 further on, 4, and so on; then bisects between the last that exists and
-/// the first that does not. That is one request while there is no new object, and about 2 log2 of their number at most.
+/// Galloping search: requests the next, the one 2 further on, 4, and so on; then bisects between the last that exists
+/// and the first that does not. That is one request while there is no new object, and about 2 log2 of their number at
+/// most.
 pub(crate) fn last(from: u32, is_there: impl Fn(u32) -> Result<bool, StoreError>) -> Result<u32, StoreError> {
     let (mut there, mut step) = (from, 1_u32);
     let mut missing = loop {

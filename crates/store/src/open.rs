@@ -190,8 +190,8 @@ fn bucket<T: ObjectStore + PaginatedListStore>(
     Ok(Location { objects: objects.clone(), pages: Some(objects), prefix, root, folder: None })
 }
 
-/// Retries of each request, below those of [`crate::retry`] of each call: a list takes many requests, and does not start again
-/// when one of them fails.
+/// Retries of each request, below those of [`crate::retry`] of each call: a list takes many requests, and does not
+/// start again when one of them fails.
 fn retries() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -204,8 +204,8 @@ fn retries() -> RetryConfig {
     }
 }
 
-/// A request may carry the weights of a large network over a slow line. There is no shorter timeout for reads: that of the
-/// HTTP client runs from the beginning of a request to its response, and would end an upload that takes longer.
+/// A request may carry the weights of a large network over a slow line. There is no shorter timeout for reads: that of
+/// the HTTP client runs from the beginning of a request to its response, and would end an upload that takes longer.
 fn timeouts() -> ClientOptions {
     ClientOptions::new().with_connect_timeout(Duration::from_secs(5)).with_timeout(Duration::from_secs(120))
 }

@@ -21,8 +21,8 @@ impl Store {
         if self.folder().is_some() { FROM_A_FOLDER } else { FROM_A_BUCKET }
     }
 
-    /// Results of `work` for each item, in their order, several at once. An error of one stops no other, so callers pass as many
-    /// items at a time as may fail together.
+    /// Results of `work` for each item, in their order, several at once. An error of one stops no other, so callers
+    /// pass as many items at a time as may fail together.
     pub fn each<I: Sync, T: Send>(&self, items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
         if items.len() < 2 {
             return items.iter().map(work).collect();
@@ -57,8 +57,8 @@ impl Store {
 }
 
 impl Games {
-    /// Results of `read` for each file, in their order. Files outside of archives are read several at once; those in archives
-    /// one after the other, since they share the parts that are read.
+    /// Results of `read` for each file, in their order. Files outside of archives are read several at once; those in
+    /// archives one after the other, since they share the parts that are read.
     pub fn read_each<T: Send>(&self, files: &[FileRef], read: impl Fn(&FileRef) -> T + Sync) -> Vec<T> {
         let is_loose = |&place: &usize| self.archives.known_holding(&files[place]).is_none();
         let (loose, archived): (Vec<usize>, Vec<usize>) = (0..files.len()).partition(is_loose);

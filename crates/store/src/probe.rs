@@ -14,20 +14,20 @@ const FOLDER: &str = "-";
 pub struct Probe {
     /// Whether a second put under the same name was refused, as publishing needs.
     pub conditional_put: bool,
-    /// By how much the clock of this machine is ahead of the store's, in milliseconds, to about a second; `None` where the
-    /// file was gone.
+    /// By how much the clock of this machine is ahead of the store's, in milliseconds, to about a second; `None` where
+    /// the file was gone.
     pub clock_ahead: Option<i64>,
 }
 
 impl Probe {
-    /// Requests of a probe of a store that refuses the second put: two puts, a read of what is there, a question about the
-    /// file, a list, a read, a deletion.
+    /// Requests of a probe of a store that refuses the second put: two puts, a read of what is there, a question about
+    /// the file, a list, a read, a deletion.
     pub const REQUESTS: u32 = 7;
 }
 
 impl Store {
-    /// Writes a small file outside all runs, writes another under its name, lists and reads it, asks when it was written, and
-    /// deletes it: every right that programs need.
+    /// Writes a small file outside all runs, writes another under its name, lists and reads it, asks when it was
+    /// written, and deletes it: every right that programs need.
     ///
     /// # Errors
     /// A bucket that does not exist, or a store that cannot be reached, written, listed, read or deleted from.

@@ -31,20 +31,20 @@ use crate::store::Store;
 /// Rows decoded at a time.
 const ROWS: usize = 64 * 1024;
 
-/// Bytes of memory that a table may take for each byte of its file. Games and examples take about ten; rows that are all the same
-/// take almost none of a file.
+/// Bytes of memory that a table may take for each byte of its file. Games and examples take about ten; rows that are
+/// all the same take almost none of a file.
 const MOST_RATIO: usize = 100;
 
 /// Bytes of memory that the table of any file may take.
 const SMALL: usize = 1 << 30;
 
-/// Columns in which one row is much like the one before: compression sees that, unless a dictionary is in the way. All other
-/// columns have dictionaries.
+/// Columns in which one row is much like the one before: compression sees that, unless a dictionary is in the way. All
+/// other columns have dictionaries.
 const PLAIN: [&str; 2] = ["base_black", "base_white"];
 
-/// Columns of numbers whose first bytes are much like each other and whose last are not: numbers that hardly ever repeat,
-/// and small numbers, of which only the last byte is not 0. Apart from each other, the bytes compress better. On games
-/// of 9x9, policies take two thirds of what they take with dictionaries (`experiments/0023-bytes-a-position`).
+/// Columns of numbers whose first bytes are much like each other and whose last are not: numbers that hardly ever
+/// repeat, and small numbers, of which only the last byte is not 0. Apart from each other, the bytes compress better.
+/// On games of 9x9, policies take two thirds of what they take with dictionaries (`experiments/0023-bytes-a-position`).
 const SPLIT: [&str; 17] = [
     "started_at",
     "ended_at",
@@ -73,8 +73,8 @@ impl Store {
 
     /// Reads a Parquet file, or only some of its columns.
     ///
-    /// Of a file in a folder only those columns are read. In a bucket one request for all of a file costs less than three
-    /// for little.
+    /// Of a file in a folder only those columns are read. In a bucket one request for all of a file costs less than
+    /// three for little.
     pub(crate) fn read_table(&self, path: &Path, columns: Option<&[&str]>) -> Result<RecordBatch, StoreError> {
         match columns {
             Some(_) if self.folder().is_some() => {
@@ -208,8 +208,8 @@ fn read(bytes: Bytes, columns: Option<&[&str]>) -> Result<RecordBatch, ParquetEr
     collect(builder.with_projection(mask), most_memory(size))
 }
 
-/// Makes sure that every column is within a file of so many bytes. Checksums tell damage and not malice, and readers believe a
-/// footer: they allocate as many bytes as it says, and panic at a length below 0.
+/// Makes sure that every column is within a file of so many bytes. Checksums tell damage and not malice, and readers
+/// believe a footer: they allocate as many bytes as it says, and panic at a length below 0.
 pub(crate) fn check_columns(metadata: &ParquetMetaData, size: u64) -> Result<(), String> {
     let mut columns = metadata.row_groups().iter().flat_map(|group| group.columns());
     if columns.all(|column| is_within(column, size)) { Ok(()) } else { Err("a column is not within it".to_owned()) }

@@ -4,9 +4,9 @@
 //! pruned/000001.toml      games of models before 12 may be deleted, and archives before 3
 //! ```
 //!
-//! A mark is published before anything that it names is deleted. Models are pruned as a whole, the oldest first, so a mark is one
-//! number; marks only rise. Readers list games from the newest model backwards and do not come to models before the mark:
-//! which models are old enough is decided by the caller, who knows what the stages need.
+//! A mark is published before anything that it names is deleted. Models are pruned as a whole, the oldest first, so a
+//! mark is one number; marks only rise. Readers list games from the newest model backwards and do not come to models
+//! before the mark: which models are old enough is decided by the caller, who knows what the stages need.
 //!
 //! - A file of games in its folder goes before its examples, as it committed them: examples that a kill keeps have no
 //!   reader. The next call deletes them.
@@ -134,9 +134,9 @@ impl Pruning {
         })
     }
 
-    /// Deletes the games of models before `games_before`, with everything that was published with them, and continues what
-    /// an earlier call that was killed left. `progress` is called between files with what is deleted so far, and ends the work
-    /// early when it breaks.
+    /// Deletes the games of models before `games_before`, with everything that was published with them, and continues
+    /// what an earlier call that was killed left. `progress` is called between files with what is deleted so far, and
+    /// ends the work early when it breaks.
     ///
     /// # Errors
     /// A store that cannot be used.

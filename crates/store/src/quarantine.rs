@@ -2,11 +2,11 @@
 //!
 //! A damaged file is moved to `quarantine/` under its own path: `games/000330/w0-1700000000000.parquet` becomes
 //! `quarantine/games/000330/w0-1700000000000.parquet`. What was published with it (games, examples, validation set,
-//! readable games) moves with it, since a set counts as a whole. The copies are published first and the games are deleted
-//! before the rest, so a kill in between leaves a set that counts or one that does not.
+//! readable games) moves with it, since a set counts as a whole. The copies are published first and the games are
+//! deleted before the rest, so a kill in between leaves a set that counts or one that does not.
 //!
-//! Only bytes that were read and are wrong are moved: a file that cannot be reached, or one that a newer version wrote, stays
-//! where it is. Sources of an archive stay too, since the rest of the archive is in use.
+//! Only bytes that were read and are wrong are moved: a file that cannot be reached, or one that a newer version wrote,
+//! stays where it is. Sources of an archive stay too, since the rest of the archive is in use.
 
 use object_store::path::Path;
 
@@ -42,8 +42,8 @@ impl Quarantine {
         }
     }
 
-    /// What was read of a file, at once or `again` where its bytes turn out to be whole; `None` when it is gone, or its bytes
-    /// are damaged and it was moved. A process that may not move it passes over it.
+    /// What was read of a file, at once or `again` where its bytes turn out to be whole; `None` when it is gone, or its
+    /// bytes are damaged and it was moved. A process that may not move it passes over it.
     pub(crate) fn read_or_move<T>(
         &self,
         read: Result<T, StoreError>,

@@ -23,7 +23,8 @@ impl Ratings {
         Ratings { newest_name: NewestName::new(at.clone(), RATINGS), at }
     }
 
-    /// Publishes ratings fitted now. They are the newest, even where a process with a clock that was ahead has published before.
+    /// Publishes ratings fitted now. They are the newest, even where a process with a clock that was ahead has
+    /// published before.
     ///
     /// # Errors
     /// A store that cannot be written.

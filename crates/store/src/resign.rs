@@ -77,7 +77,8 @@ impl ResignThresholds {
         ResignThresholds { newest: Mutex::default(), at }
     }
 
-    /// Publishes a threshold that holds from now on, under the next number: whatever clocks say, it comes after those before.
+    /// Publishes a threshold that holds from now on, under the next number: whatever clocks say, it comes after those
+    /// before.
     ///
     /// # Errors
     /// A store that cannot be written.
@@ -95,11 +96,11 @@ impl ResignThresholds {
         }
     }
 
-    /// The newest threshold; `None` before any. Thresholds are numbered without gaps, so polling is one small request while
-    /// there is nothing new, and lists nothing.
+    /// The newest threshold; `None` before any. Thresholds are numbered without gaps, so polling is one small request
+    /// while there is nothing new, and lists nothing.
     ///
-    /// Of one that is damaged, or of a later version, a warning is logged, and the one before it holds. All workers would stop
-    /// at it, and with them the games that the next threshold is computed from.
+    /// Of one that is damaged, or of a later version, a warning is logged, and the one before it holds. All workers
+    /// would stop at it, and with them the games that the next threshold is computed from.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -147,7 +148,8 @@ impl ResignThresholds {
         Ok(names(&self.at.store.files_after(&self.at.path([RESIGN]), &format!("{name}{TOML}"))?))
     }
 
-    /// The threshold with one of the names of [`ResignThresholds::list`], and when it was published, in milliseconds since 1970.
+    /// The threshold with one of the names of [`ResignThresholds::list`], and when it was published, in milliseconds
+    /// since 1970.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] for another name, [`StoreError::Damaged`] when it cannot be read.

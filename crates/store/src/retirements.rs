@@ -18,8 +18,8 @@ pub struct Retirements {
 }
 
 impl Retirements {
-    /// The retired models: those with an odd number of marks. The first mark retires a model, the second brings it back, and
-    /// so on.
+    /// The retired models: those with an odd number of marks. The first mark retires a model, the second brings it
+    /// back, and so on.
     ///
     /// # Errors
     /// A store that cannot be reached.

@@ -68,8 +68,8 @@ impl Store {
         Store::at(open::open(location, &[], Absent::Refuse)?)
     }
 
-    /// As [`Store::open`], for commands that begin no run, and whose built-in models need no store: a folder that does not exist
-    /// is a store without runs, and is not created.
+    /// As [`Store::open`], for commands that begin no run, and whose built-in models need no store: a folder that does
+    /// not exist is a store without runs, and is not created.
     ///
     /// # Errors
     /// A URL that means no store, or a folder that cannot be looked into.
@@ -118,7 +118,8 @@ impl Store {
         Store(Arc::new(Inner { clock: Arc::new(clock), ..Inner::clone(&self.0) }))
     }
 
-    /// The same store, where every request that succeeds is noted: for processes whose progress is that of their requests.
+    /// The same store, where every request that succeeds is noted: for processes whose progress is that of their
+    /// requests.
     pub fn with_progress(&self, note: impl Fn() + Send + Sync + 'static) -> Store {
         Store(Arc::new(Inner { progress: Arc::new(note), ..Inner::clone(&self.0) }))
     }
@@ -233,10 +234,10 @@ impl Store {
 
     /// Publishes a file: it appears whole, under its final name, once.
     ///
-    /// Publishing the same bytes again is no error, so that a process that was killed, or runs twice, may repeat itself;
-    /// a put whose response was lost and that is tried again counts as one. On a folder the bytes are written aside
-    /// (as `name#1`, which no listing shows), synced, and hard-linked to the name, which fails where the name is taken;
-    /// in a bucket it is one conditional put.
+    /// Publishing the same bytes again is no error, so that a process that was killed, or runs twice, may repeat
+    /// itself; a put whose response was lost and that is tried again counts as one. On a folder the bytes are written
+    /// aside (as `name#1`, which no listing shows), synced, and hard-linked to the name, which fails where the name is
+    /// taken; in a bucket it is one conditional put.
     pub(crate) fn publish(&self, path: &Path, bytes: Bytes) -> Result<(), StoreError> {
         let at = self.full(path);
         let options = PutOptions::from(PutMode::Create);

@@ -28,8 +28,8 @@ impl Pruning {
 }
 
 impl Evaluations {
-    /// Deletes the segments that killed writers abandoned a day ago or earlier while they wrote them, and returns how many files
-    /// that were, as [`Pruning::sweep`] does for a run.
+    /// Deletes the segments that killed writers abandoned a day ago or earlier while they wrote them, and returns how
+    /// many files that were, as [`Pruning::sweep`] does for a run.
     ///
     /// # Errors
     /// A folder that cannot be listed, or a file that cannot be deleted.
@@ -41,8 +41,8 @@ impl Evaluations {
         Ok(swept)
     }
 
-    /// Deletes the copies that killed processes abandoned a day ago or earlier while they wrote them, and returns how many
-    /// files that were.
+    /// Deletes the copies that killed processes abandoned a day ago or earlier while they wrote them, and returns how
+    /// many files that were.
     ///
     /// # Errors
     /// A folder that cannot be listed, or a file that cannot be deleted.
@@ -50,8 +50,9 @@ impl Evaluations {
         self.copies().map_or(Ok(0), |copies| sweep_folder(copies, ABANDONED_SEGMENT, is_partial_copy))
     }
 
-    /// Notes that this set is used, deletes the copies of other sets of its store that no process has opened for 30 days, and
-    /// returns how many sets that were. A process that has one of them open reads its parts from the bucket again.
+    /// Notes that this set is used, deletes the copies of other sets of its store that no process has opened for 30
+    /// days, and returns how many sets that were. A process that has one of them open reads its parts from the bucket
+    /// again.
     ///
     /// # Errors
     /// A folder that cannot be listed or deleted.
@@ -114,8 +115,8 @@ fn sweep_each(folder: &Path, of_one: impl Fn(&fs::DirEntry) -> io::Result<usize>
     failed.map_or(Ok(swept), Err)
 }
 
-/// Sweeps a folder, or deletes a file that was abandoned. A file that is gone since it was listed is no error: its writer has
-/// finished, or another process sweeps, too.
+/// Sweeps a folder, or deletes a file that was abandoned. A file that is gone since it was listed is no error: its
+/// writer has finished, or another process sweeps, too.
 fn sweep_entry(entry: &fs::DirEntry, age: Duration, partial: fn(&str) -> bool) -> io::Result<usize> {
     let swept = || -> io::Result<usize> {
         if entry.file_type()?.is_dir() {

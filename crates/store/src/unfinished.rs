@@ -1,17 +1,16 @@
 //! Games in progress that a process handed off.
 //!
 //! They lie in files like those of finished games: `unfinished/000330/<worker>-<time>.parquet` has games that `worker`
-//! began with model 330. A taker claims a file first, by one `….taken.toml` beside it, and
-//! deletes both when the games are published or handed off again. Before the claim a taker notes the file
-//! (`unfinished/by/<taker>-<time>.toml`), so that a killed taker finds it after a restart. One of the two is enough for that:
-//! the other may be damaged.
+//! began with model 330. A taker claims a file first, by one `….taken.toml` beside it, and deletes both when the games
+//! are published or handed off again. Before the claim a taker notes the file (`unfinished/by/<taker>-<time>.toml`), so
+//! that a killed taker finds it after a restart. One of the two is enough for that: the other may be damaged.
 //!
-//! A worker that is killed, or cannot publish, while it hands games off again may leave them in two files. The file with the
-//! latest name counts; a hand-off chooses a name after all others of its series.
+//! A worker that is killed, or cannot publish, while it hands games off again may leave them in two files. The file
+//! with the latest name counts; a hand-off chooses a name after all others of its series.
 //!
-//! So a handed-off game is in progress in one place at most, unless a taker's list lacks the latest file, as that of a cache
-//! may: what is then played twice counts once. It is played to its end unless a worker that acquired it is killed and never
-//! comes back.
+//! So a handed-off game is in progress in one place at most, unless a taker's list lacks the latest file, as that of a
+//! cache may: what is then played twice counts once. It is played to its end unless a worker that acquired it is killed
+//! and never comes back.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -79,8 +78,8 @@ impl UnfinishedGames {
         UnfinishedGames { at, games, quarantine, foreign: Mutex::default() }
     }
 
-    /// Hands off games that one worker began with one model, for any worker to resume. Their file is later than all others of
-    /// that worker and model, whatever clocks say.
+    /// Hands off games that one worker began with one model, for any worker to resume. Their file is later than all
+    /// others of that worker and model, whatever clocks say.
     ///
     /// # Errors
     /// A store that cannot be written, or a worker whose name cannot be that of a file.
@@ -98,14 +97,14 @@ impl UnfinishedGames {
         }
     }
 
-    /// Acquires handed-off games: those first that a taker of this name had acquired when it was killed, then those that
-    /// it began itself, then any others, all of models that `wanted` agrees to. The files in `held` are omitted: the process that
-    /// requests has them already. `None` when there are none. Files of another version are for processes of that one: they are
-    /// skipped, and stay without a claim.
+    /// Acquires handed-off games: those first that a taker of this name had acquired when it was killed, then those
+    /// that it began itself, then any others, all of models that `wanted` agrees to. The files in `held` are omitted:
+    /// the process that requests has them already. `None` when there are none. Files of another version are for
+    /// processes of that one: they are skipped, and stay without a claim.
     ///
     /// # Errors
-    /// A store that cannot be used, or [`StoreError::Damaged`] for a file that cannot be read, which stays claimed. Damaged
-    /// bytes are moved to quarantine.
+    /// A store that cannot be used, or [`StoreError::Damaged`] for a file that cannot be read, which stays claimed.
+    /// Damaged bytes are moved to quarantine.
     pub fn acquire(
         &self,
         taker: &str,
@@ -211,12 +210,12 @@ impl UnfinishedGames {
     }
 
     /// The numbers of the games that this worker began with this model and handed off, so that it does not begin them
-    /// again. Read them before [`Games::indices`](crate::Games::indices), for games go from here to there. Those in a file of
-    /// another version are not known; what is then played twice counts once.
+    /// again. Read them before [`Games::indices`](crate::Games::indices), for games go from here to there. Those in a
+    /// file of another version are not known; what is then played twice counts once.
     ///
     /// # Errors
-    /// A store that cannot be used, or [`StoreError::Damaged`] for a file that cannot be read. Damaged bytes are moved to
-    /// quarantine.
+    /// A store that cannot be used, or [`StoreError::Damaged`] for a file that cannot be read. Damaged bytes are moved
+    /// to quarantine.
     pub fn indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
         let mut indices = BTreeSet::new();
         for file in self.files_of(model, worker)? {
@@ -245,7 +244,8 @@ impl UnfinishedGames {
     /// The handed-off games of a file; they have no outcome.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when they were acquired and completed, [`StoreError::Damaged`] when they cannot be read.
+    /// [`StoreError::NotFound`] when they were acquired and completed, [`StoreError::Damaged`] when they cannot be
+    /// read.
     pub fn read(&self, file: &FileRef) -> Result<Vec<GameRecord>, StoreError> {
         self.at.store.read_records(&self.file(file, PARQUET), None, unfinished::from_batch)
     }
@@ -273,8 +273,8 @@ impl UnfinishedGames {
         self.quarantine.is_altered(&self.at.file(UNFINISHED, file, PARQUET))
     }
 
-    /// The games of a file of unfinished games; `None` when there are none any more, or none that this version reads. A file
-    /// whose bytes are damaged is moved to quarantine.
+    /// The games of a file of unfinished games; `None` when there are none any more, or none that this version reads. A
+    /// file whose bytes are damaged is moved to quarantine.
     fn games_or_quarantine(&self, file: &FileRef) -> Result<Option<Vec<GameRecord>>, StoreError> {
         match self.read(file) {
             Err(error @ StoreError::OtherVersion { .. }) => {
@@ -322,7 +322,8 @@ impl UnfinishedGames {
         let worker = file.stem.worker();
         let mut known = BTreeSet::new();
         let others = there.files.iter().filter(|other| other.model == file.model && other.stem.worker() == worker);
-        // A game in two files is that of the later one. Earlier ones do not count, or takers of the two would each drop it.
+        // A game in two files is that of the later one. Earlier ones do not count, or takers of the two would each drop
+        // it.
         for other in others.filter(|other| *other > file) {
             known.extend(self.games_or_quarantine(other)?.into_iter().flatten().map(|game| game.index));
         }

@@ -23,8 +23,8 @@ pub(crate) struct BatchedSearch<'a> {
 }
 
 impl BatchedSearch<'_> {
-    /// Searches each of these positions and shows it with its number when its budget is spent. Results do not
-    /// depend on the other positions. When a stop is requested, positions whose searches have not ended are never shown.
+    /// Searches each of these positions and shows it with its number when its budget is spent. Results do not depend on
+    /// the other positions. When a stop is requested, positions whose searches have not ended are never shown.
     ///
     /// # Errors
     /// The model fails, or a tree exceeds [`LARGEST_TREE`] before the budget is spent.

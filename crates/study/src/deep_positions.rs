@@ -1,5 +1,5 @@
-//! `tengen study positions`: positions of games with the results of a deep search by another engine, which speaks KataGo's
-//! analysis protocol (<https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md>).
+//! `tengen study positions`: positions of games with the results of a deep search by another engine, which speaks
+//! KataGo's analysis protocol (<https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md>).
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -157,7 +157,8 @@ fn keep(journal: &Path, position: &DeepPosition) -> anyhow::Result<()> {
     kept.with_context(|| format!("cannot write {}", journal.display()))
 }
 
-/// Whether its moves alone say what a game is: from the empty board, Black and White in turn. Queries and the file have no more.
+/// Whether its moves alone say what a game is: from the empty board, Black and White in turn. Queries and the file have
+/// no more.
 fn is_plain(game: &Game) -> bool {
     let in_turn = game.colors().iter().zip(Color::BOTH.iter().cycle()).all(|(color, expected)| color == expected);
     in_turn && game.stones_ago(game.turn()) == Some(&Stones::EMPTY)
@@ -198,7 +199,8 @@ fn before(game: &Game, turn: usize) -> Game {
     before
 }
 
-/// Puts the results of the engine where its positions are, and in the journal, until all are there or `stop` is requested.
+/// Puts the results of the engine where its positions are, and in the journal, until all are there or `stop` is
+/// requested.
 fn search(
     args: &Args,
     komi: f32,
@@ -240,8 +242,8 @@ fn search(
     Ok(())
 }
 
-/// Keeps the results among the lines of an engine until all are there, `stop` is requested or the engine ends. Returns how
-/// many there are.
+/// Keeps the results among the lines of an engine until all are there, `stop` is requested or the engine ends. Returns
+/// how many there are.
 fn gather(
     lines: &Receiver<anyhow::Result<Option<String>>>,
     komi: f32,
@@ -280,8 +282,8 @@ fn gather(
     Ok(done)
 }
 
-/// The next line of an engine; `None` after the last. One without an end would fill the memory, and what was found would be
-/// lost.
+/// The next line of an engine; `None` after the last. One without an end would fill the memory, and what was found
+/// would be lost.
 fn next_line(output: &mut impl BufRead) -> anyhow::Result<Option<String>> {
     let mut line = Vec::new();
     let unreadable = "cannot read the engine's output";

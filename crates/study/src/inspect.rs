@@ -1,8 +1,8 @@
 //! `tengen study inspect`: the weights of a network, or of several of a run, as one HTML page.
 //!
 //! The cast: `Subject` is a network by its name and how it came to be; `facts` puts its numbers together, of which
-//! `tensor` knows those of one tensor; `series` has histograms of several networks side by side. An `Inspection` is either, as a
-//! page (`network_body`, `series_body`, `pictures`) and as tables.
+//! `tensor` knows those of one tensor; `series` has histograms of several networks side by side. An `Inspection` is
+//! either, as a page (`network_body`, `series_body`, `pictures`) and as tables.
 
 mod facts;
 mod inspection;
@@ -36,8 +36,8 @@ const MOST: usize = 100;
 /// Arguments of `tengen study inspect`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Models: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or files of weights. Several are shown side by side,
-    /// in this order
+    /// Models: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or files of weights. Several are shown side
+    /// by side, in this order
     #[arg(value_name = "MODEL|FILE", required = true, num_args = 1..)]
     models: Vec<ModelName>,
     /// Compare a single network, tensor by tensor, with this one, in the same form [default: none]

@@ -1,8 +1,8 @@
 //! `tengen study ladders`: whether a search plays ladders that work and leaves those that do not.
 //!
-//! The suite is made by code and judged by an exact reader: a pattern that begins a ladder, somewhere near a corner, and
-//! stones of the hunted side elsewhere that may or may not break it. In half of the positions it is the hunter's turn,
-//! in half that of the hunted; in half of each the ladder works.
+//! The suite is made by code and judged by an exact reader: a pattern that begins a ladder, somewhere near a corner,
+//! and stones of the hunted side elsewhere that may or may not break it. In half of the positions it is the hunter's
+//! turn, in half that of the hunted; in half of each the ladder works.
 
 mod reader;
 mod suite;

@@ -1,5 +1,5 @@
-//! Analysis of models: whether they read ladders, how deep their searches go, how noisy their policy targets are, how good their
-//! values are, and what their networks contain. Each module is a command of `tengen study`.
+//! Analysis of models: whether they read ladders, how deep their searches go, how noisy their policy targets are, how
+//! good their values are, and what their networks contain. Each module is a command of `tengen study`.
 
 mod batched_search;
 mod deep_positions;

@@ -14,7 +14,8 @@ pub(crate) struct ModelArgs {
     /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), a file of weights, uniform or random
     #[arg(long, env = "TENGEN_MODEL", value_name = "MODEL|FILE")]
     model: ModelName,
-    /// Run whose settings a file, uniform or random uses [default: those of configs/9x9.toml, on the board size of the file]
+    /// Run whose settings a file, uniform or random uses [default: those of configs/9x9.toml, on the board size of the
+    /// file]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
     /// Override a key of the configuration, such as search.c_puct_init=2; may be repeated
@@ -41,8 +42,8 @@ impl ModelArgs {
         Ok(models.configuration(model, self.run.as_ref(), &[])?)
     }
 
-    /// The [configuration](Models::configuration) that it is studied with: `given` values, and those of the command line for
-    /// other keys. The study sets the `own` keys later, so that these are refused, too.
+    /// The [configuration](Models::configuration) that it is studied with: `given` values, and those of the command
+    /// line for other keys. The study sets the `own` keys later, so that these are refused, too.
     pub(crate) fn configuration(
         &self,
         models: &Models,

@@ -18,8 +18,9 @@ use crate::batched_search::BATCH;
 /// Omitted games of a file that have a warning each. A collection for another board would have thousands.
 const NAMED: usize = 5;
 
-/// One position from each of `count` games, at some move of its game; fewer when the program is to stop. `worker` names the
-/// series of games: another name, other games. Below `threshold` the mover resigns, and without one neither side resigns.
+/// One position from each of `count` games, at some move of its game; fewer when the program is to stop. `worker` names
+/// the series of games: another name, other games. Below `threshold` the mover resigns, and without one neither side
+/// resigns.
 ///
 /// # Errors
 /// The model fails.

@@ -25,8 +25,8 @@ impl Estimate {
     }
 }
 
-/// A share of some positions, with its 95 % interval by Wilson's formula. It is no [`Estimate`]: where all or none count, the
-/// normal approximation has an interval of no width.
+/// A share of some positions, with its 95 % interval by Wilson's formula. It is no [`Estimate`]: where all or none
+/// count, the normal approximation has an interval of no width.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Share {
     pub(crate) positions: usize,

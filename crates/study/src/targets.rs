@@ -1,9 +1,9 @@
 //! `tengen study targets`: the noise of policy targets.
 //!
-//! Searches with exploration yield different policies for one position, and so do the models of a window. For targets tᵢ with
-//! mean m, the loss of a network's policy p has two parts: mean KL(tᵢ‖p) = mean KL(tᵢ‖m) + KL(m‖p). The first is noise, which
-//! training cannot reduce. It is the entropy of m less the mean entropy of tᵢ (Lin, "Divergence measures based on the Shannon
-//! entropy", 1991). The second is the reducible loss.
+//! Searches with exploration yield different policies for one position, and so do the models of a window. For targets
+//! tᵢ with mean m, the loss of a network's policy p has two parts: mean KL(tᵢ‖p) = mean KL(tᵢ‖m) + KL(m‖p). The first
+//! is noise, which training cannot reduce. It is the entropy of m less the mean entropy of tᵢ (Lin, "Divergence
+//! measures based on the Shannon entropy", 1991). The second is the reducible loss.
 
 use std::fmt;
 use std::iter;
@@ -32,7 +32,8 @@ pub struct Args {
     /// Searches per position. The noise of n searches is underestimated by about 1/n
     #[arg(long, default_value = "16", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=1024_u32))]
     searches: u32,
-    /// Models that search in turn: the given one and its predecessors. The number in a window shows the irreducible loss
+    /// Models that search in turn: the given one and its predecessors. The number in a window shows the irreducible
+    /// loss
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     models: u32,
 }
@@ -147,8 +148,8 @@ fn threshold(models: &Models, model: &ModelSource) -> anyhow::Result<Option<f32>
     Ok(models.run(run)?.resign().newest()?.map(|resign| resign.threshold))
 }
 
-/// The models before a model in its run, the newest first, so that there are `count` with it. Each makes one of the searches at
-/// least.
+/// The models before a model in its run, the newest first, so that there are `count` with it. Each makes one of the
+/// searches at least.
 fn before(model: &ModelSource, count: u32, searches: u32) -> anyhow::Result<Vec<ModelSource>> {
     anyhow::ensure!(count <= searches, "--models {count}: of {searches} searches not each of them gets one");
     match model {
@@ -242,8 +243,8 @@ fn summary(args: &Args, model: &ModelSource, visits: u32, seen: &[Measurement]) 
 mod tests {
     use super::*;
 
-    /// Two searches, each certain of another move: the noise is ln 2. A network with 0.4 for each of the moves has an excess
-    /// loss for 0.2 of its mass.
+    /// Two searches, each certain of another move: the noise is ln 2. A network with 0.4 for each of the moves has an
+    /// excess loss for 0.2 of its mass.
     #[test]
     fn divergence_is_noise_plus_underfitting() {
         let targets = vec![vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0]];

@@ -1,7 +1,7 @@
 //! `tengen study values`: values and moves of a model beside those of deep searches.
 //!
-//! Matches tell models apart after hundreds of games; some hundred positions with the result of a far deeper search do it in
-//! a minute. They are for measuring alone: nothing is trained on them.
+//! Matches tell models apart after hundreds of games; some hundred positions with the result of a far deeper search do
+//! it in a minute. They are for measuring alone: nothing is trained on them.
 
 use std::fmt;
 use std::fs;
@@ -37,8 +37,8 @@ use network::NetworkReport;
 pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
-    /// Positions of `tengen study positions`: one JSON object per line with moves (GTP vertices from the empty board), value
-    /// (for Black, -1 to 1) and visits (pairs of vertex and number)
+    /// Positions of `tengen study positions`: one JSON object per line with moves (GTP vertices from the empty board),
+    /// value (for Black, -1 to 1) and visits (pairs of vertex and number)
     #[arg(long, value_name = "FILE")]
     positions: PathBuf,
     /// Visits below the root per position; may be repeated. 0: the network alone, without a search
@@ -66,8 +66,8 @@ struct Measurement {
     squared_error: f64,
     /// Of the mean over all visits, which self-play records.
     squared_error_of_mean: f64,
-    /// Whether its move is the most visited one of the deep search, and one of its three most visited. Without visits it is the
-    /// move with the highest prior.
+    /// Whether its move is the most visited one of the deep search, and one of its three most visited. Without visits
+    /// it is the move with the highest prior.
     first: bool,
     among_three: bool,
     /// Of the shares of visits of the deep search relative to the network's policy, in nats.
@@ -121,8 +121,8 @@ impl fmt::Display for Row {
     }
 }
 
-/// Searches the positions with each number of visits, and prints the table; below it the difference from another model, and what
-/// is measured of the network alone.
+/// Searches the positions with each number of visits, and prints the table; below it the difference from another model,
+/// and what is measured of the network alone.
 ///
 /// # Errors
 /// A model, a configuration or a file that cannot be used, or a device that fails.

@@ -2,7 +2,8 @@
 
 use go::{Color, Point, Position, Size, Stones, Symmetry};
 
-/// The position of a diagram. Rows end at a line break or `/`; space does not matter; missing rows and columns are empty.
+/// The position of a diagram. Rows end at a line break or `/`; space does not matter; missing rows and columns are
+/// empty.
 ///
 /// # Panics
 /// When the text is no diagram of a position of this size.

@@ -56,8 +56,8 @@ impl<F: FnMut(&Request<'_>) -> (Vec<f32>, Value)> Evaluator for Stub<F> {
     }
 }
 
-/// Flushes another evaluator by a function, which gets that evaluator and the `stop` of [`Evaluator::flush_until`]. That of
-/// [`Evaluator::flush`] never says so.
+/// Flushes another evaluator by a function, which gets that evaluator and the `stop` of [`Evaluator::flush_until`].
+/// That of [`Evaluator::flush`] never says so.
 pub struct FlushedBy<E, F> {
     inner: E,
     flush: F,

@@ -26,8 +26,8 @@ impl Fault {
     pub(crate) const HTTP: &[Fault] =
         &[Fault::RequestLost, Fault::ResponseLost, Fault::Delayed, Fault::Refused, Fault::ResponseCut];
 
-    /// Faults of a stream of bytes, by piece: the stream is cut before it; everything from it on is lost while the stream stays
-    /// open; the piece is late; the stream is cut in the middle of it.
+    /// Faults of a stream of bytes, by piece: the stream is cut before it; everything from it on is lost while the
+    /// stream stays open; the piece is late; the stream is cut in the middle of it.
     pub(crate) const STREAM: &[Fault] = &[Fault::RequestLost, Fault::ResponseLost, Fault::Delayed, Fault::ResponseCut];
 
     /// How late a delayed request is.

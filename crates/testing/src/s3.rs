@@ -1,13 +1,13 @@
 //! An S3 server for tests: `s3s-fs` on a folder of its own, on a free port of this machine, in the test's own process.
 //!
-//! It checks signatures, so a client needs the credentials that [`Server::options`] or [`Server::env`] hand out. It puts
-//! one object at a time: `s3s-fs` checks whether an object exists and writes it in two steps, and a conditional put must be
-//! one.
+//! It checks signatures, so a client needs the credentials that [`Server::options`] or [`Server::env`] hand out. It
+//! puts one object at a time: `s3s-fs` checks whether an object exists and writes it in two steps, and a conditional
+//! put must be one.
 //!
 //! `s3s-fs` makes buckets as they are written to; here there is one bucket, and others do not exist.
 //!
-//! A server can be made unreliable: see [`Server::with_faults`]. It can refuse everything for a reason, as a real one would: see
-//! [`Refusal`]. It records requests: see [`Server::asked`].
+//! A server can be made unreliable: see [`Server::with_faults`]. It can refuse everything for a reason, as a real one
+//! would: see [`Refusal`]. It records requests: see [`Server::asked`].
 
 mod refusal;
 mod response;
@@ -128,9 +128,8 @@ impl Server {
         *self.state.refusal.lock().unwrap_or_else(PoisonError::into_inner) = refusal;
     }
 
-    /// The requests since the last call, in order: `HEAD`, `GET`, `PUT` or `DELETE` and the path of an
-    /// object, `LIST` and the beginning of the names that are listed, `POST` for a deletion. Tries after the first are among
-    /// them.
+    /// The requests since the last call, in order: `HEAD`, `GET`, `PUT` or `DELETE` and the path of an object, `LIST`
+    /// and the beginning of the names that are listed, `POST` for a deletion. Tries after the first are among them.
     pub fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.state.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -173,8 +172,8 @@ async fn serve(listener: std::net::TcpListener, desk: Arc<Desk>) -> io::Result<(
     let listener = TcpListener::from_std(listener)?;
     loop {
         let (stream, _) = listener.accept().await?;
-        // Without it an object waits for 40 ms, until the client has acknowledged the head of the response. Where it cannot
-        // be set the client is gone.
+        // Without it an object waits for 40 ms, until the client has acknowledged the head of the response. Where it
+        // cannot be set the client is gone.
         drop(stream.set_nodelay(true));
         tokio::spawn(converse(stream, desk.clone()));
     }

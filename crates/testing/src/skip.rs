@@ -32,8 +32,8 @@ pub fn require(tool: Tool) -> Option<PathBuf> {
     }
 }
 
-/// Records that the rest of this test needs what no installation adds to the machine, such as bf16 instructions or the right to
-/// mount a file system. Such a skip is never a failure.
+/// Records that the rest of this test needs what no installation adds to the machine, such as bf16 instructions or the
+/// right to mount a file system. Such a skip is never a failure.
 pub fn unsupported(what: &str) {
     record(&format!("{what} not supported by this machine"));
 }

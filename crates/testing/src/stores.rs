@@ -42,8 +42,8 @@ pub fn with_slow_reads(store: &Store) -> (Store, Arc<AtomicUsize>) {
     (slow, most)
 }
 
-/// The same store in a process that is late, or stops: `guard` is called before each of these requests, and may do with the store
-/// what other processes do meanwhile. A request for which it returns false is refused, and not made again.
+/// The same store in a process that is late, or stops: `guard` is called before each of these requests, and may do with
+/// the store what other processes do meanwhile. A request for which it returns false is refused, and not made again.
 pub fn with_guard(store: &Store, guard: impl Fn(Access) -> bool + Send + Sync + 'static) -> Store {
     let (faults, guard) = (FaultInjector::new(TRANSPORT, 0, 0), Some(Guard(Arc::new(guard))));
     store.with_objects(|objects| Arc::new(Faulty { objects, faults, vanishing: false, reads: None, guard }))

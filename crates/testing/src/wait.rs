@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 /// Longer than anything takes that is waited for, on a machine that does five other things.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Polls until there is something, and returns it; `None` when there is nothing after this time. The pauses grow with the
-/// time that has passed: from a millisecond to a tenth of a second.
+/// Polls until there is something, and returns it; `None` when there is nothing after this time. The pauses grow with
+/// the time that has passed: from a millisecond to a tenth of a second.
 pub fn poll<T>(time: Duration, mut found: impl FnMut() -> Option<T>) -> Option<T> {
     let began = Instant::now();
     loop {

@@ -15,7 +15,8 @@ use store::{CLAIM_LASTS, Claim, Run, StoreError};
 use super::Arena;
 use crate::{EvaluatorError, MatchProgress, RatedModel};
 
-/// Games that the claim of a match names, since others read it each time. Further ones count once, though two may play them.
+/// Games that the claim of a match names, since others read it each time. Further ones count once, though two may play
+/// them.
 const MOST_CLAIMED: usize = 1000;
 
 /// Two players who should meet, and why.
@@ -83,7 +84,8 @@ impl Arena {
     }
 
     /// Whether a player with results can play here. Some are programs of other machines, models of runs that were
-    /// deleted, models of this run that are not `paired`, and models with a precision that inference servers do not have.
+    /// deleted, models of this run that are not `paired`, and models with a precision that inference servers do not
+    /// have.
     fn can_play(&self, player: &PlayerId, paired: &[ModelId]) -> Result<bool, EvaluatorError> {
         Ok(match player {
             PlayerId::Engine(name) => Engine::is_available(name, &self.resources.engines),
@@ -108,8 +110,8 @@ impl Arena {
         Ok(in_flight)
     }
 
-    /// Lets a proposed pair play as many more games as the run wants, and lets other evaluators know. `None` when others have
-    /// begun with this pair since it was proposed, which changes its information gain.
+    /// Lets a proposed pair play as many more games as the run wants, and lets other evaluators know. `None` when
+    /// others have begun with this pair since it was proposed, which changes its information gain.
     ///
     /// # Errors
     /// As [`Arena::play_missing`].
@@ -127,8 +129,8 @@ impl Arena {
     }
 
     /// Lets two players play these games of their series, which are [missing](Arena::missing) and claimed meanwhile, so
-    /// that other evaluators and observers know of them. They are played without a claim where another evaluator has one
-    /// that begins with the same game: what both play counts once. Points are those of `one`.
+    /// that other evaluators and observers know of them. They are played without a claim where another evaluator has
+    /// one that begins with the same game: what both play counts once. Points are those of `one`.
     ///
     /// # Errors
     /// A player cannot be opened or fails, or the store refuses the results. Results that were published stay.
@@ -174,9 +176,10 @@ impl Arena {
         Ok(played)
     }
 
-    /// Claims the next block of a pair's games of which some are neither played nor claimed; `None` when others have claimed
-    /// games of this pair since it was proposed. Games that were void here as often as a game is begun are not claimed again:
-    /// with nothing but them in its block, a match would have no result, and the same pair would be proposed next.
+    /// Claims the next block of a pair's games of which some are neither played nor claimed; `None` when others have
+    /// claimed games of this pair since it was proposed. Games that were void here as often as a game is begun are not
+    /// claimed again: with nothing but them in its block, a match would have no result, and the same pair would be
+    /// proposed next.
     pub(super) fn claim(&self, proposal: &Proposal) -> Result<Option<Claim>, EvaluatorError> {
         let [one, other] = [&proposal.first, &proposal.second];
         let (first, second) = (one.to_string(), other.to_string());

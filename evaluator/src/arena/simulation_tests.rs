@@ -1,8 +1,8 @@
 //! 150 evaluators at once, in time that is made up: how many games they waste on what others are playing.
 //!
-//! What they read and write is a real store, and their choices and claims are the real ones; only the games are made up, with
-//! the strengths that the models are given and the time that they take. `TENGEN_TEST_EVALUATOR_PAIRS=3000` lets that go on for
-//! longer.
+//! What they read and write is a real store, and their choices and claims are the real ones; only the games are made
+//! up, with the strengths that the models are given and the time that they take. `TENGEN_TEST_EVALUATOR_PAIRS=3000`
+//! lets that go on for longer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

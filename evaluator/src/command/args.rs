@@ -14,8 +14,8 @@ use crate::{Arena, EvaluatorError, RatedRun, Resources};
 /// Arguments of all commands.
 #[derive(clap::Args, Debug)]
 pub(crate) struct CommonArgs {
-    /// Run to rate [default: the run of the first named model]. The run 9x9-demo is in memory where the store has none of
-    /// this name: its results are printed and not stored
+    /// Run to rate [default: the run of the first named model]. The run 9x9-demo is in memory where the store has none
+    /// of this name: its results are printed and not stored
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME", global = true)]
     run: Option<RunName>,
     /// Engines that may play, as [[engine]] tables: name with a capital first letter, command, and more as in
@@ -96,8 +96,8 @@ impl CommonArgs {
     }
 }
 
-/// The place where players of a run meet. Reads all results, of which later only new ones are read: in a long run that takes
-/// longer than a process without progress lives.
+/// The place where players of a run meet. Reads all results, of which later only new ones are read: in a long run that
+/// takes longer than a process without progress lives.
 pub(super) fn arena(rated: RatedRun, resources: Resources, stop: &Stop) -> Result<Arena, EvaluatorError> {
     let name = rated.run().name();
     if rated.models().is_in_memory(name)? {

@@ -35,8 +35,8 @@ pub(super) struct MatchArgs {
     /// Play the pair whose games are most informative for the ratings
     #[arg(long, group = "match")]
     pair_uncertain: bool,
-    /// Play the matches of `tengen run`: of each evaluated model, by evaluate.pairing, and those of the finished run. One
-    /// evaluator of a run at a time
+    /// Play the matches of `tengen run`: of each evaluated model, by evaluate.pairing, and those of the finished run.
+    /// One evaluator of a run at a time
     #[arg(long, group = "match")]
     schedule: bool,
     /// With --pair-uncertain or --schedule: wait for the run and its models instead of failing or ending
@@ -54,8 +54,8 @@ pub(super) struct MatchArgs {
     /// Play this player against every engine, built in or from --engines
     #[arg(long, group = "match", value_name = "PLAYER", value_parser = models::player_with_id)]
     against_anchors: Option<PlayerRef>,
-    /// Maximum games of a pair, earlier ones included; even [default: evaluate.games_per_pair of the run; for --pair that
-    /// many more]
+    /// Maximum games of a pair, earlier ones included; even [default: evaluate.games_per_pair of the run; for --pair
+    /// that many more]
     #[arg(long, value_name = "N", conflicts_with_all = DECIDED, allow_negative_numbers = true, value_parser = even)]
     games: Option<u64>,
     /// With --pair-uncertain: number of pairs, chosen one after the other [default: 1]

@@ -11,8 +11,8 @@ use crate::rate::MOST_ELO;
 /// Arguments of `evaluator retire`.
 #[derive(clap::Args, Debug)]
 pub(super) struct RetireArgs {
-    /// Model, or a number of Elo: retires all models that are more than that behind the best with 97.5 % confidence. Never
-    /// the newest or the champion; by Elo none with fewer than 16 games or restored before
+    /// Model, or a number of Elo: retires all models that are more than that behind the best with 97.5 % confidence.
+    /// Never the newest or the champion; by Elo none with fewer than 16 games or restored before
     #[arg(value_name = "ELO|MODEL", allow_negative_numbers = true)]
     pub(super) which: Which,
 }

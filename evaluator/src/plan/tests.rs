@@ -12,8 +12,8 @@ use super::*;
 use crate::tests::fixture::{arena, match_game, name, publish_models, store_of};
 use crate::{Event, Matches, RatedModel, match_runner};
 
-/// A run whose models are as strong as those of `experiments/0064-rating-curve-9x9/ratings.csv`, and whose games are made
-/// up. A game is a function of its players and its number, as real ones are.
+/// A run whose models are as strong as those of `experiments/0064-rating-curve-9x9/ratings.csv`, and whose games are
+/// made up. A game is a function of its players and its number, as real ones are.
 struct Simulation {
     store: Store,
     config: RunConfig,

@@ -1,5 +1,5 @@
-//! The programs for CPUs as one: the name by which it is called selects the stage or the command line. Images and packages have
-//! one copy of what they share.
+//! The programs for CPUs as one: the name by which it is called selects the stage or the command line. Images and
+//! packages have one copy of what they share.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -10,8 +10,8 @@ use crate::network::Network;
 
 /// Why a model is not made ready.
 pub(super) enum Unready {
-    /// Batches of the models in memory are under way, so that there is no space for another. It has to wait, which is no
-    /// failure.
+    /// Batches of the models in memory are under way, so that there is no space for another. It has to wait, which is
+    /// no failure.
     InUse,
     Failed(Refusal),
 }
@@ -27,7 +27,8 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Much longer than a load, so that the device evaluates most of the time; much shorter than the patience of clients.
+    /// Much longer than a load, so that the device evaluates most of the time; much shorter than the patience of
+    /// clients.
     pub(super) const DEFAULT: Turns = Turns { kept: Duration::from_secs(30), closing: Duration::from_secs(2) };
 }
 

@@ -7,7 +7,8 @@ use net::{NetError, PlaneEvaluator, Shape};
 
 use super::*;
 
-/// Returns nothing, and counts how often it was found and opened. Model 5 is opened, and its digest read, when it may be.
+/// Returns nothing, and counts how often it was found and opened. Model 5 is opened, and its digest read, when it may
+/// be.
 #[derive(Default)]
 struct Made {
     found: Arc<AtomicUsize>,

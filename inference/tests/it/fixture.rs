@@ -253,7 +253,8 @@ impl Gate {
     }
 }
 
-/// A gate that opens at the end of a test, where an assertion has failed too: a server that is dropped waits for its loads.
+/// A gate that opens at the end of a test, where an assertion has failed too: a server that is dropped waits for its
+/// loads.
 pub(crate) struct Opening(Gate);
 
 impl Deref for Opening {

@@ -208,8 +208,9 @@ fn following_makes_shards_as_models_appear() {
     assert_eq!(run.shards().generations().unwrap(), [1, 2]);
 }
 
-/// A shuffler that is killed while it makes shards, or fails and is restarted, has shown that the games for them are there: the
-/// alert TengenNoShards compares these numbers. The error of this test exits with code 2, after which none is restarted.
+/// A shuffler that is killed while it makes shards, or fails and is restarted, has shown that the games for them are
+/// there: the alert TengenNoShards compares these numbers. The error of this test exits with code 2, after which none
+/// is restarted.
 #[test]
 fn games_are_reported_before_shards_that_cannot_be_made() {
     let (_folder, run) = in_folder();

@@ -119,8 +119,8 @@ fn shards_of_a_run_are_mixed_whatever_the_options() {
     }
 }
 
-/// Chi-square of how many games a block of 20 examples has from each, against what chance gives: two examples of a block
-/// are of the same game as often as any two of the shards.
+/// Chi-square of how many games a block of 20 examples has from each, against what chance gives: two examples of a
+/// block are of the same game as often as any two of the shards.
 fn same_game_neighbours(examples: &[Example], options: &[&str]) {
     let n = examples.len() as f64;
     let by_chance: f64 = count(examples, |e| e.game).values().map(|k| k * (k - 1.0)).sum::<f64>() / (n * (n - 1.0));

@@ -60,8 +60,8 @@ fn windows_grow_with_the_run() {
         sizes
     };
     assert_eq!(sizes(&["window.growth=slow", "window.games=35"]), [(35, 35); 4]);
-    // Far below its first size the window grows by every game of the models before it that is not in the validation set:
-    // 36 of 40, and 16 of the 20 of model 1.
+    // Far below its first size the window grows by every game of the models before it that is not in the validation
+    // set: 36 of 40, and 16 of the 20 of model 1.
     assert_eq!(sizes(&["window.growth=power-law", "window.games=60"]), [(36, 36), (52, 52), (60, 60), (60, 60)]);
 }
 

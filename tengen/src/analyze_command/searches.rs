@@ -58,8 +58,8 @@ struct Searches<'a> {
 
 /// Analyses all positions that have no report, with `ahead` searches in the engine or the positions of one more game.
 ///
-/// Nothing says whether the position after a candidate was searched: it is searched again by a process that resumes. Its
-/// evaluations are in the cache then, except those that the earlier process had not published.
+/// Nothing says whether the position after a candidate was searched: it is searched again by a process that resumes.
+/// Its evaluations are in the cache then, except those that the earlier process had not published.
 pub(super) fn run(
     games: &mut [AnalyzedGame],
     analyst: &Analyst,
@@ -129,8 +129,8 @@ impl<'a> Searches<'a> {
         Ok(true)
     }
 
-    /// Begins a game: submits the positions that it lacks, and queues the candidates of the others. A game whose file cannot
-    /// be used is printed.
+    /// Begins a game: submits the positions that it lacks, and queues the candidates of the others. A game whose file
+    /// cannot be used is printed.
     fn begin(&mut self, number: usize) -> anyhow::Result<()> {
         let game = &mut self.games[number];
         let positions = game.positions();

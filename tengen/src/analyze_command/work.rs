@@ -91,8 +91,8 @@ impl AnalyzedGame {
         Ok(left)
     }
 
-    /// The candidates of a position beside the move that was played, `most` at most; `None` for a position without a report, and
-    /// once the game is finished.
+    /// The candidates of a position beside the move that was played, `most` at most; `None` for a position without a
+    /// report, and once the game is finished.
     pub(super) fn candidates(&self, turn: usize, most: usize) -> Option<Vec<Move>> {
         let report = self.open.as_ref()?.reports[turn].as_ref()?;
         Some(candidates(&self.game, report, most))

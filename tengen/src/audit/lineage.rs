@@ -109,7 +109,8 @@ impl Audit<'_> {
     }
 }
 
-/// A model continues one that is there, and has more steps. Those of a model whose metadata cannot be read are not known.
+/// A model continues one that is there, and has more steps. Those of a model whose metadata cannot be read are not
+/// known.
 fn descent(metadata: &ModelMetadata, steps: &BTreeMap<u32, Option<u64>>) -> Option<String> {
     match metadata.parent {
         None if steps.is_empty() => None,

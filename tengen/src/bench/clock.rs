@@ -44,7 +44,8 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// Counts what `step` says it did, again and again for about `time` of the wall's clock, or until `stop` is requested.
+    /// Counts what `step` says it did, again and again for about `time` of the wall's clock, or until `stop` is
+    /// requested.
     pub(super) fn measure(
         time: Duration,
         stop: &Stop,

@@ -99,8 +99,8 @@ struct SelfplayOnGpu {
     utilisation: Option<f64>,
     /// Time on a core for each evaluation, of all threads that search.
     searching_us: f64,
-    /// Elapsed time for each evaluation: of the threads that search for making planes bits, and of the device's thread for
-    /// starting batches and for copying outputs. Where threads wait for cores, that is in it.
+    /// Elapsed time for each evaluation: of the threads that search for making planes bits, and of the device's thread
+    /// for starting batches and for copying outputs. Where threads wait for cores, that is in it.
     packing_us: f64,
     launching_us: f64,
     reading_us: f64,
@@ -292,8 +292,8 @@ mod tests {
 
     use super::*;
 
-    /// A program in the shell. Another process writes it: one that is open for writing, if only in a process that another
-    /// thread of this test has forked meanwhile, cannot be started.
+    /// A program in the shell. Another process writes it: one that is open for writing, if only in a process that
+    /// another thread of this test has forked meanwhile, cannot be started.
     fn script(folder: &Path, text: &str) -> PathBuf {
         let path = folder.join("nvidia-smi");
         let write = "printf '#!/bin/sh\n%s\n' \"$2\" > \"$1\" && chmod +x \"$1\"";

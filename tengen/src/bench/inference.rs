@@ -1,7 +1,7 @@
 //! The inference server: what it adds to a network, in time and bytes, and what its failures cost.
 //!
-//! Server and clients are in this process, and talk over a loopback port as they would between machines. Servers that fail are
-//! processes of their own.
+//! Server and clients are in this process, and talk over a loopback port as they would between machines. Servers that
+//! fail are processes of their own.
 
 mod client_args;
 mod failure;
@@ -273,7 +273,8 @@ impl<E: PlaneEvaluator> Asker<E> {
         Ok(began.elapsed())
     }
 
-    /// Adds the times of batches that begin at least `period` apart, one at least, for some time or until `stop` is requested.
+    /// Adds the times of batches that begin at least `period` apart, one at least, for some time or until `stop` is
+    /// requested.
     fn times(
         &mut self,
         time: Duration,
@@ -363,8 +364,8 @@ fn latency(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     let (mut alone, mut through) = (Vec::new(), Vec::new());
     let time = bench.time / (2 * ROUNDS);
     bare.times(time, Duration::ZERO, bench.stop, &mut alone)?;
-    // A batch in twice the time that the network takes: its device works for half of it, here and in a server. Caches and clock
-    // rates are those of that load, too.
+    // A batch in twice the time that the network takes: its device works for half of it, here and in a server. Caches
+    // and clock rates are those of that load, too.
     let period = 2 * percentile(&mut alone, 50);
     alone.clear();
     for _ in 0..ROUNDS {

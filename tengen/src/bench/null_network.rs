@@ -32,7 +32,8 @@ pub(super) struct Case {
     threads: usize,
     evaluations_per_s: f64,
     evaluations_per_s_per_core: f64,
-    /// Time on a core that an evaluation takes for its planes, for the cache, and for all other things, in microseconds.
+    /// Time on a core that an evaluation takes for its planes, for the cache, and for all other things, in
+    /// microseconds.
     planes_us: f64,
     cache_us: f64,
     search_us: f64,
@@ -181,7 +182,8 @@ impl Evaluator for NullNetwork {
     }
 }
 
-/// An evaluator with a clock that runs while positions are submitted, and only then; `Instrumented` has that of flushes.
+/// An evaluator with a clock that runs while positions are submitted, and only then; `Instrumented` has that of
+/// flushes.
 struct SubmitClock<E> {
     inner: E,
     spent: Rc<Cell<Duration>>,

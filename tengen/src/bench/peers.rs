@@ -52,7 +52,8 @@ impl Peer {
         !matches!(self, Peer::Libtorch | Peer::LibtorchBf16)
     }
 
-    /// Starts the library with a network, in the Python interpreter `python`. `planes` are those of a batch of positions.
+    /// Starts the library with a network, in the Python interpreter `python`. `planes` are those of a batch of
+    /// positions.
     pub(super) fn load(
         self,
         python: &Path,
@@ -106,8 +107,8 @@ impl Loaded {
     }
 }
 
-/// The rate that a line of the script states: batches, seconds, and seconds of the process on a core, which our rates are
-/// by, too. On a busy machine a rate by the wall would make a library seem slower than it is.
+/// The rate that a line of the script states: batches, seconds, and seconds of the process on a core, which our rates
+/// are by, too. On a busy machine a rate by the wall would make a library seem slower than it is.
 fn rate(line: &str, batch: u32) -> Option<Rate> {
     let number = |word: &str| word.parse::<f64>().ok().filter(|&number| number.is_finite() && number > 0.0);
     let numbers = line.split(' ').map(number).collect::<Option<Vec<_>>>()?;

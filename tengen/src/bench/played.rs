@@ -34,8 +34,8 @@ pub(super) fn per_second(all: &[Played], things: impl Fn(&Played) -> f64) -> f64
     all.iter().map(|played| things(played) / played.spent.wall.as_secs_f64()).sum()
 }
 
-/// Self-play on one thread, with an evaluator that counts into `stats`: for a quarter of the time to get the games apart from
-/// each other, and then for the time that counts. It ends early when `stop` is requested.
+/// Self-play on one thread, with an evaluator that counts into `stats`: for a quarter of the time to get the games
+/// apart from each other, and then for the time that counts. It ends early when `stop` is requested.
 pub(super) fn selfplay(
     evaluator: &mut dyn Evaluator,
     stats: &EvaluatorStats,

@@ -90,8 +90,8 @@ impl UniformGame {
         UniformGame { settings, board, budget, driver, model: Uniform::new(), rng: generator(1) }
     }
 
-    /// Searches one move, or until `stop` is requested, plays one of those it has visited, and returns how many visits were
-    /// made.
+    /// Searches one move, or until `stop` is requested, plays one of those it has visited, and returns how many visits
+    /// were made.
     fn think_and_move(&mut self, stop: &Stop) -> anyhow::Result<f64> {
         let inherited = self.driver.search().visits();
         while !self.driver.is_done() && !stop.requested() {

@@ -26,8 +26,8 @@ pub(super) struct SubjectArgs {
     /// Channels of that network [default: those of --config, or 32, then 64]
     #[arg(long, value_name = "N", requires = "blocks", allow_negative_numbers = true, value_parser = runtime::within(1..=MOST_FILTERS))]
     filters: Option<usize>,
-    /// Model, with the configuration of its run: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file of
-    /// weights, with configs/9x9.toml [default: random weights]
+    /// Model, with the configuration of its run: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file
+    /// of weights, with configs/9x9.toml [default: random weights]
     #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["size", "blocks", "filters", "config"])]
     model: Option<ModelName>,
     /// Configuration of a network with random weights [default: configs/9x9.toml]

@@ -122,8 +122,8 @@ fn trainer(subject: &Subject, devices: &DeviceArgs, precision: Precision) -> any
 struct Steps {
     trainer: Trainer,
     ahead: Prefetch<PreparedBatch, NetError>,
-    /// Time in which no prepared batch was there. While the bare training has its turn some are prepared, so that the first
-    /// steps of a round wait for none.
+    /// Time in which no prepared batch was there. While the bare training has its turn some are prepared, so that the
+    /// first steps of a round wait for none.
     waited: Duration,
 }
 
@@ -159,8 +159,8 @@ fn rows(subject: &Subject) -> anyhow::Result<ExampleRows> {
     Ok(ExampleRows::from_examples(&examples))
 }
 
-/// The rows of a batch: far from each other, for rows of a game follow each other. All rows have their turn, unless their
-/// number is a multiple of 7919.
+/// The rows of a batch: far from each other, for rows of a game follow each other. All rows have their turn, unless
+/// their number is a multiple of 7919.
 fn numbers(rows: &ExampleRows, from: usize, batch: usize) -> Vec<u32> {
     (from..from + batch).map(|row| (row * 7919 % rows.len()) as u32).collect()
 }

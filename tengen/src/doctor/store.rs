@@ -12,7 +12,8 @@ const SKEW: i64 = 5000;
 #[derive(Debug, Serialize)]
 pub(super) struct StoreState {
     place: String,
-    /// `works` where files can be written, listed, read and deleted, `absent` for a folder that is not there yet, or the problem.
+    /// `works` where files can be written, listed, read and deleted, `absent` for a folder that is not there yet, or
+    /// the problem.
     state: String,
     /// By how much the clock of this machine is ahead of the store's, in milliseconds.
     clock_ahead: Option<i64>,

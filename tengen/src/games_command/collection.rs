@@ -57,7 +57,8 @@ impl Collection {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".tengen-games-");
         let aside = match target.as_deref().and_then(Path::parent) {
-            // Temporary files are for their owner alone, and this one becomes a file as all others: the umask bounds its mode.
+            // Temporary files are for their owner alone, and this one becomes a file as all others: the umask bounds
+            // its mode.
             Some(folder) => builder.permissions(Permissions::from_mode(0o666)).tempfile_in(folder),
             None => builder.tempfile(),
         };

@@ -1,8 +1,9 @@
 //! A condition in SQL: SQLite evaluates it over the games of one file at a time, in a table in memory.
 //!
-//! The table has the columns of a file of games (`docs/DATA.md`) under their names: numbers as numbers, flags as 0 and 1, times
-//! as texts in UTC, lists as JSON; and some more ([`MORE`]). SQLite says which columns a condition uses, and only those are
-//! read. What a statement could do beyond reading the game's row is refused: a subquery over the table would see one file.
+//! The table has the columns of a file of games (`docs/DATA.md`) under their names: numbers as numbers, flags as 0 and
+//! 1, times as texts in UTC, lists as JSON; and some more ([`MORE`]). SQLite says which columns a condition uses, and
+//! only those are read. What a statement could do beyond reading the game's row is refused: a subquery over the table
+//! would see one file.
 
 use std::collections::BTreeSet;
 use std::ffi::c_int;
@@ -32,7 +33,8 @@ const MORE: [(&str, Option<&str>); 2] = [("model", None), ("n_moves", Some("move
 /// The table of a file's games. A condition knows it by its alias `games`, which subqueries cannot read from.
 const TABLE: &str = "\"games of one file\"";
 
-/// Instructions of SQLite's machine for a file, and for each of its games. A join of two lists of 400 moves takes two million.
+/// Instructions of SQLite's machine for a file, and for each of its games. A join of two lists of 400 moves takes two
+/// million.
 const STEPS: u64 = 10_000_000;
 const STEPS_OF_GAME: u64 = 10_000_000;
 /// How many of them between two looks at the limit.

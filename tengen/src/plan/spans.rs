@@ -63,8 +63,9 @@ impl Span {
         moves(&self.config, points)
     }
 
-    /// Examples that the successor of one model is trained on, on average: fewer than `train.steps` takes where the shuffler
-    /// would sample new positions more than `window.reuse_limit` times, or games more than `window.samples_per_game`.
+    /// Examples that the successor of one model is trained on, on average: fewer than `train.steps` takes where the
+    /// shuffler would sample new positions more than `window.reuse_limit` times, or games more than
+    /// `window.samples_per_game`.
     pub(super) fn examples(&self) -> f64 {
         let RunConfig { selfplay, train, window, .. } = &self.config;
         let searched = f64::from(selfplay.full_search_fraction) * f64::from(1.0 - selfplay.holdout_fraction);
@@ -107,8 +108,8 @@ fn moves(config: &RunConfig, points: f64) -> f64 {
     (points * config.game.board().area() as f64).min(config.game.move_limit as f64)
 }
 
-/// The first model that may resign: after `resign.min_games` calibration games of models before it. `None` where no game, or
-/// every game, is one for calibration.
+/// The first model that may resign: after `resign.min_games` calibration games of models before it. `None` where no
+/// game, or every game, is one for calibration.
 fn resigns_from(config: &RunConfig) -> Option<u32> {
     let fraction = f64::from(config.resign.calibration_fraction);
     let calibration = fraction * config.selfplay.games as f64;

@@ -63,7 +63,8 @@ pub(super) struct Strength {
     pub(super) elo_margin: f64,
 }
 
-/// Strengths that were measured with this configuration, and what its run began with; `seconds` says when a model is there.
+/// Strengths that were measured with this configuration, and what its run began with; `seconds` says when a model is
+/// there.
 pub(super) fn of(config: &RunConfig, seconds: impl Fn(u32) -> f64) -> (Option<Start>, Vec<Strength>) {
     let Some(curve) = CURVES.iter().find(|curve| is_measured(curve.preset, config)) else { return (None, Vec::new()) };
     let there = curve.models.iter().filter(|&&(model, ..)| model <= config.run_loop.models);

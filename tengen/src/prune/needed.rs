@@ -1,7 +1,7 @@
 //! The games that are needed, whatever the policy says.
 //!
-//! Readers go from the newest game backwards, so what they need is bounded by a model: the one at which the last of them has
-//! enough.
+//! Readers go from the newest game backwards, so what they need is bounded by a model: the one at which the last of
+//! them has enough.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,8 +11,8 @@ use record::GameSummary;
 use shuffler::{Played, window_reach};
 use store::{Run, StoreError};
 
-/// A claim on handed-off games is abandoned when it is so many milliseconds older than the newest model: a week, in which
-/// its worker would have finished them, or would have been started anew.
+/// A claim on handed-off games is abandoned when it is so many milliseconds older than the newest model: a week, in
+/// which its worker would have finished them, or would have been started anew.
 const ABANDONED: i64 = 7 * 24 * 3600 * 1000;
 
 /// The oldest model whose games are needed, and by what.

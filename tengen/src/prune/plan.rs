@@ -123,8 +123,8 @@ impl Plan {
         self.rows.iter().all(|row| row.gone.count == 0)
     }
 
-    /// Deletes all of it, until `progress` breaks. The rest is in the next plan. `progress` is called between files with what is
-    /// deleted so far.
+    /// Deletes all of it, until `progress` breaks. The rest is in the next plan. `progress` is called between files
+    /// with what is deleted so far.
     ///
     /// # Errors
     /// A store that cannot be used.

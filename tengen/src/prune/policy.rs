@@ -10,8 +10,8 @@ pub(super) struct Item {
     /// As it counts: games of a model, or 1.
     pub(super) count: u64,
     pub(super) bytes: u64,
-    /// When it was published by the store's clock, in milliseconds since 1970. Of an archive by that of a worker: as the
-    /// name of the newest of its files has it.
+    /// When it was published by the store's clock, in milliseconds since 1970. Of an archive by that of a worker: as
+    /// the name of the newest of its files has it.
     pub(super) time: i64,
 }
 
@@ -26,7 +26,8 @@ impl<'a> Sum<&'a Item> for Item {
     }
 }
 
-/// How many of these, from the first, the policy does not keep. They are in order of age, the oldest first, and go in that order.
+/// How many of these, from the first, the policy does not keep. They are in order of age, the oldest first, and go in
+/// that order.
 ///
 /// A number keeps at least so many; a size keeps at most so much.
 pub(super) fn surplus(items: &[Item], keep: Keep, now: i64) -> usize {

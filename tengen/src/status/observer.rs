@@ -353,8 +353,8 @@ fn weaker(ratings: &HashMap<u32, RatingRow>, best: Option<u32>, newest: u32) -> 
     let models = ratings.len() as f64;
     let (best, newest) = (ratings.get(&best?)?, ratings.get(&newest)?);
     // The error of `elo` is nearly all that of the gap to the zero of the scale, which both share and their difference
-    // does not have. Places of n models, each above the mean of the others, correlate by −1/(n − 1), where all are known
-    // alike, and each error has a part of the others in it.
+    // does not have. Places of n models, each above the mean of the others, correlate by −1/(n − 1), where all are
+    // known alike, and each error has a part of the others in it.
     let error = best.above_pool_error.hypot(newest.above_pool_error) * (1.0 - 1.0 / models).sqrt();
     let difference = best.elo - newest.elo;
     // The 99.9 % quantile of the normal distribution: the best of many is compared.

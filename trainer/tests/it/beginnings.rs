@@ -338,7 +338,8 @@ fn moved(run: &Run, beginning: &InitialWeights) -> f32 {
     pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
-/// After six steps with a decay of 0.999 the mean has gone less than 0.006 of the way. The trainer resumes after the third.
+/// After six steps with a decay of 0.999 the mean has gone less than 0.006 of the way. The trainer resumes after the
+/// third.
 #[test]
 fn ema_of_a_run_that_begins_with_weights_keeps_them() {
     let beginning = of_file(&weights(1));

@@ -30,8 +30,8 @@ const OPENERS: usize = 4;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Play and analysis")]
 pub struct PlayArgs {
-    /// File of weights that visitors may choose, by its name without the folder; may be repeated. The models of the store,
-    /// 9x9-demo, uniform and random are always there [default: none]
+    /// File of weights that visitors may choose, by its name without the folder; may be repeated. The models of the
+    /// store, 9x9-demo, uniform and random are always there [default: none]
     #[arg(long = "model-file", value_name = "FILE")]
     pub model_files: Vec<PathBuf>,
     /// Searches at the same time; others wait in a queue [default: 8 per thread, 64 with --inference]

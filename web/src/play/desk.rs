@@ -1,7 +1,7 @@
 //! Searches of all visitors: few run at a time, others wait, and each ends once no page wants it.
 //!
-//! A [`Desk`] has so many slots. A visitor puts a search on it and gets a [`Ticket`]; dropping the ticket takes the search out of
-//! the queue, or stops it.
+//! A [`Desk`] has so many slots. A visitor puts a search on it and gets a [`Ticket`]; dropping the ticket takes the
+//! search out of the queue, or stops it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -211,8 +211,8 @@ impl Engines {
         self.lock().as_ref().map(|open| Arc::clone(&open.models)).ok_or(EnginesError::Stopped)
     }
 
-    /// The model of this name for a board of this size, if it is open. It reads nothing and never waits: whether the name still
-    /// means it is found out behind the caller, and counts at the next use.
+    /// The model of this name for a board of this size, if it is open. It reads nothing and never waits: whether the
+    /// name still means it is found out behind the caller, and counts at the next use.
     pub(super) fn already_open(&self, name: &str, size: Size) -> Option<Arc<OpenModel>> {
         let model_name = self.named(name).ok()?;
         let name = match &model_name {
@@ -230,12 +230,12 @@ impl Engines {
         found.check(size).is_ok().then_some(found)
     }
 
-    /// The model of this name for a board of this size. Opening one takes as long as its weights are read; meanwhile other
-    /// models are handed out and opened. One that was replaced, as in a run that is begun again, is opened anew.
+    /// The model of this name for a board of this size. Opening one takes as long as its weights are read; meanwhile
+    /// other models are handed out and opened. One that was replaced, as in a run that is begun again, is opened anew.
     ///
     /// # Errors
-    /// There is no such model, it cannot be opened, or it is for another board; another request opens it; too many others
-    /// are in use.
+    /// There is no such model, it cannot be opened, or it is for another board; another request opens it; too many
+    /// others are in use.
     pub(super) fn open(&self, name: &str, size: Size) -> Result<Arc<OpenModel>, EnginesError> {
         let models = self.models()?;
         let (name, model_name) = match self.named(name)? {
@@ -318,8 +318,8 @@ impl Engines {
         }
     }
 
-    /// Closes all models, and waits for their threads and for evaluations that are published. It may not be called by an async
-    /// thread.
+    /// Closes all models, and waits for their threads and for evaluations that are published. It may not be called by
+    /// an async thread.
     pub(super) fn close(&self) {
         self.options.stop.request();
         let Some(OpenModels { places, .. }) = self.lock().take() else { return };

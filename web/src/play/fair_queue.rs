@@ -1,5 +1,5 @@
-//! A queue that is fair between visitors: they take turns, however much each of them waits for, and when the queue is full who
-//! waits for most gives way.
+//! A queue that is fair between visitors: they take turns, however much each of them waits for, and when the queue is
+//! full who waits for most gives way.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -37,8 +37,8 @@ impl<T> FairQueue<T> {
         FairQueue { most, next: 0, len: 0, waiting: BTreeMap::new(), turns: VecDeque::new() }
     }
 
-    /// Adds something behind all else of its visitor. Of a full queue the last thing of the visitor who waits for most gives
-    /// way, and is returned, if its visitor still waits for as much as this one then.
+    /// Adds something behind all else of its visitor. Of a full queue the last thing of the visitor who waits for most
+    /// gives way, and is returned, if its visitor still waits for as much as this one then.
     ///
     /// # Errors
     /// The queue is full, and no visitor waits for more than this one would.

@@ -1,7 +1,7 @@
 //! Messages between a page and the server: JSON over a WebSocket.
 //!
-//! The server keeps nothing of a page's game. Each request has the whole game, so a page resumes after a restart of the server by
-//! sending its last request again. Players, vertices and reports are those of KataGo's analysis protocol.
+//! The server keeps nothing of a page's game. Each request has the whole game, so a page resumes after a restart of the
+//! server by sending its last request again. Players, vertices and reports are those of KataGo's analysis protocol.
 
 mod reply;
 
@@ -145,8 +145,8 @@ pub(crate) struct Genmove {
     /// The expected outcome below which the model resigns, from −1 to 0; without it, it never does.
     #[serde(default)]
     pub(crate) resign: Option<f32>,
-    /// Whether the search is as urgent as those of people: one waits for the move, or a clock runs. Other games between models
-    /// yield to people.
+    /// Whether the search is as urgent as those of people: one waits for the move, or a clock runs. Other games between
+    /// models yield to people.
     #[serde(default)]
     pub(crate) awaited: bool,
     /// Draws among good moves of the opening, so that games differ; without it the best move is played.
@@ -186,7 +186,8 @@ pub(crate) struct Seen {
 pub(crate) struct Save {
     /// The game.
     pub(crate) game: GameMessage,
-    /// The moves with all variations instead of those of the game; without them the game is written, and lines that are better.
+    /// The moves with all variations instead of those of the game; without them the game is written, and lines that are
+    /// better.
     #[serde(default)]
     pub(crate) tree: Option<Vec<SavedMove>>,
     /// Comment on the game before its first move.
@@ -222,7 +223,8 @@ pub(crate) struct Save {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SavedMove {
-    /// The index of the move before it; `None` for a first move. The first of the moves after another continues its line.
+    /// The index of the move before it; `None` for a first move. The first of the moves after another continues its
+    /// line.
     #[serde(default)]
     pub(crate) parent: Option<usize>,
     /// The move.

@@ -25,8 +25,8 @@ pub(super) struct ModelChoice {
     pub(super) predicts: bool,
 }
 
-/// Those of these runs that have models, then the demo and the built-in models. A run that cannot be used is omitted with
-/// a warning.
+/// Those of these runs that have models, then the demo and the built-in models. A run that cannot be used is omitted
+/// with a warning.
 ///
 /// # Errors
 /// The store cannot be reached.

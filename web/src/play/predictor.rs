@@ -1,5 +1,5 @@
-//! Networks with their auxiliary heads. No evaluator has these, so the server evaluates them itself, on a CPU, one position at a
-//! time.
+//! Networks with their auxiliary heads. No evaluator has these, so the server evaluates them itself, on a CPU, one
+//! position at a time.
 
 use std::sync::{Mutex, PoisonError};
 

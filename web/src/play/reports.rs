@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 pub(super) struct ReportKey([u8; 32]);
 
 impl ReportKey {
-    /// The key of the position of a game after so many moves, searched by a model, of which there may be several versions, with
-    /// so many visits.
+    /// The key of the position of a game after so many moves, searched by a model, of which there may be several
+    /// versions, with so many visits.
     pub(super) fn new(
         model: &str,
         version: Option<&str>,

@@ -83,8 +83,8 @@ fn is_continuation(from: &Spot, to: &Spot, mv: Move) -> bool {
     to.line.split_last().is_some_and(|(last, before)| *last == mv && before == from.line)
 }
 
-/// The book as a tree: each position once, on its cheapest line, the best moves first. A comment names the best move, since the
-/// position after it may stand on another line.
+/// The book as a tree: each position once, on its cheapest line, the best moves first. A comment names the best move,
+/// since the position after it may stand on another line.
 pub fn book_sgf(header: &BookHeader, graph: &Graph) -> String {
     let size = graph.size();
     let mut out = format!("(;GM[1]FF[4]CA[UTF-8]AP[Tengen]SZ[{}]KM[{}]", size.side(), header.komi);

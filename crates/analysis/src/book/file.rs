@@ -19,11 +19,12 @@ pub struct BookFile {
 }
 
 impl BookFile {
-    /// Opens a book, or begins one. Half a line at the end, of a process that was killed, is dropped; it may be the header.
+    /// Opens a book, or begins one. Half a line at the end, of a process that was killed, is dropped; it may be the
+    /// header.
     ///
     /// # Errors
-    /// The file cannot be used, is open in another process, or is of another model, other weights, another board or komi,
-    /// other scoring or search settings, or evaluations that are rounded otherwise.
+    /// The file cannot be used, is open in another process, or is of another model, other weights, another board or
+    /// komi, other scoring or search settings, or evaluations that are rounded otherwise.
     pub fn open(path: &Path, header: &BookHeader) -> Result<(BookFile, BTreeMap<BookKey, Entry>), FileError> {
         let io = |source| FileError::Io { path: path.to_owned(), source };
         let mut file = open_to_extend(path).map_err(io)?;

@@ -99,7 +99,8 @@ impl Bounds {
 impl Graph {
     /// Follows the moves of a book from the empty board.
     pub fn new(size: Size, entries: BTreeMap<BookKey, Entry>) -> Graph {
-        // Costs depend on values, and values on no cost: so the first walk finds the values, the second the cheapest lines.
+        // Costs depend on values, and values on no cost: so the first walk finds the values, the second the cheapest
+        // lines.
         let mut graph = Graph::follow(size, entries, &BTreeMap::new());
         graph.minimax();
         let worth = graph.spots.iter().map(|spot| (spot.entry.key, spot.bounds)).collect();
@@ -110,8 +111,8 @@ impl Graph {
         graph
     }
 
-    /// The positions in the order of their costs, where `worth` says what is known of their values. Each has the value of its
-    /// search.
+    /// The positions in the order of their costs, where `worth` says what is known of their values. Each has the value
+    /// of its search.
     fn follow(size: Size, mut entries: BTreeMap<BookKey, Entry>, worth: &BTreeMap<BookKey, Bounds>) -> Graph {
         let mut graph = Graph { size, spots: Vec::new(), places: BTreeMap::new() };
         // Lines by the position before their last move, and the place of that move; none for the empty board.
@@ -246,7 +247,8 @@ impl Graph {
         }
     }
 
-    /// The positions that are not in the book, each once, and can be reached most cheaply: at most so many, the cheapest first.
+    /// The positions that are not in the book, each once, and can be reached most cheaply: at most so many, the
+    /// cheapest first.
     pub fn cheapest(&self, most: usize) -> Vec<Game> {
         let mut open: BTreeMap<BookKey, (f64, usize, Move)> = BTreeMap::new();
         for (place, spot) in self.spots.iter().enumerate() {
@@ -267,8 +269,8 @@ impl Graph {
         open.into_iter().filter_map(play).take(most).collect()
     }
 
-    /// Positions where search and minimax differ by more than `most`, and that were searched with fewer than so many visits,
-    /// where more of them are possible.
+    /// Positions where search and minimax differ by more than `most`, and that were searched with fewer than so many
+    /// visits, where more of them are possible.
     pub fn disputed(&self, most: f64, visits: u32) -> impl Iterator<Item = &Spot> {
         let differs = move |spot: &&Spot| (f64::from(spot.entry.value) - spot.bounds.value).abs() > most;
         let fewer = move |spot: &&Spot| (1..visits).contains(&spot.entry.visits) && !spot.entry.full;
@@ -276,11 +278,11 @@ impl Graph {
     }
 }
 
-/// The moves of a position with their costs. Moves that lead to images of one position are one: the first of them, with what all
-/// of them have.
+/// The moves of a position with their costs. Moves that lead to images of one position are one: the first of them, with
+/// what all of them have.
 ///
-/// A move into the book loses what it loses by its upper bound: one that its own search refuted is expensive, however much the
-/// search before it likes it.
+/// A move into the book loses what it loses by its upper bound: one that its own search refuted is expensive, however
+/// much the search before it likes it.
 fn edges(game: &Game, symmetry: Symmetry, entry: &Entry, worth: &BTreeMap<BookKey, Bounds>) -> Vec<Edge> {
     let mut found: Vec<Edge> = Vec::new();
     for (mv, one) in entry.moves_in(game.size(), symmetry) {

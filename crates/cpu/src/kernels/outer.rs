@@ -1,4 +1,5 @@
-//! The gradient of transformed weights: for each frequency the sum over tiles of the outer products of gradients and inputs.
+//! The gradient of transformed weights: for each frequency the sum over tiles of the outer products of gradients and
+//! inputs.
 
 // An index goes through several arrays at once, and iterators over arrays of vectors are not always inlined.
 #![allow(clippy::needless_range_loop)]
@@ -55,7 +56,8 @@ pub(super) unsafe fn outer<S: Simd>(job: Outer<'_>, out: &mut [f32]) {
         let mut first = 0;
         while first < job.tiles {
             let tiles = (first, CHUNK.min(job.tiles - first));
-            // SAFETY: the caller's promise; the tiles are ones of the job. The rows of a block divide those of the padding.
+            // SAFETY: the caller's promise; the tiles are ones of the job. The rows of a block divide those of the
+            // padding.
             unsafe {
                 if S::BLOCK > 6 {
                     all_blocks::<S, 8>(&job, frequency, tiles, out);

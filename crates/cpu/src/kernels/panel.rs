@@ -12,7 +12,8 @@ pub(crate) struct Panel<'a, T> {
     pub(crate) depth: usize,
     /// Transformed, by column, frequency and channel.
     pub(crate) inputs: &'a [T],
-    /// By frequency and input, `T::STEP` inputs of each output channel side by side; those of the next panel may follow.
+    /// By frequency and input, `T::STEP` inputs of each output channel side by side; those of the next panel may
+    /// follow.
     pub(crate) weights: &'a [T],
     /// Factors of the sums of integers, by frequency and output channel, from the first of the panel on; empty for f32.
     pub(crate) scales: &'a [f32],

@@ -8,8 +8,8 @@ use super::simd::{Element, Simd};
 use super::slice::at;
 use crate::board::LANES;
 
-/// Vectors of weights, and columns of inputs. Their twelve sums are enough for two instructions a cycle of six cycles each, and
-/// fit 16 registers with all else.
+/// Vectors of weights, and columns of inputs. Their twelve sums are enough for two instructions a cycle of six cycles
+/// each, and fit 16 registers with all else.
 const WEIGHTS: usize = 2;
 const COLUMNS: usize = 6;
 /// Steps of a round.
@@ -36,8 +36,8 @@ impl<T: Element> Repeated<'_, T> {
     }
 }
 
-/// Multiplies as [`super::products`] does, but loads weights once and stores nothing. Gives back the multiply-adds of each of
-/// the [`PRODUCTS`] of a round.
+/// Multiplies as [`super::products`] does, but loads weights once and stores nothing. Gives back the multiply-adds of
+/// each of the [`PRODUCTS`] of a round.
 ///
 /// # Safety
 /// [`Repeated::check`] holds, and the processor has the instruction set.
@@ -54,8 +54,8 @@ pub(super) unsafe fn peak<S: Simd, T: Element>(job: Repeated<'_, T>) -> usize {
 unsafe fn in_registers<S: Simd, T: Element, const W: usize, const B: usize>(job: Repeated<'_, T>) {
     // SAFETY: the caller's promise; a vector has at most `LANES` lanes.
     unsafe {
-        // The compiler is kept from seeing that both vectors have equal weights, and below, that all rounds have the same inputs:
-        // it would multiply once.
+        // The compiler is kept from seeing that both vectors have equal weights, and below, that all rounds have the
+        // same inputs: it would multiply once.
         let weights = std::hint::black_box(job.weights);
         let mut factors = [T::splat::<S>(weights.as_ptr()); W];
         for vector in 0..W {

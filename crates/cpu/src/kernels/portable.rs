@@ -52,8 +52,8 @@ impl Floats for Portable {
 
     #[inline(always)]
     unsafe fn exact(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
-        // As if fused: a product may be beyond f32 though the sum is not. f64 holds it. It has 24 bits, so that rounding the
-        // sum to f64 first changes nothing. `mul_add` calls a function of the C library here.
+        // As if fused: a product may be beyond f32 though the sum is not. f64 holds it. It has 24 bits, so that
+        // rounding the sum to f64 first changes nothing. `mul_add` calls a function of the C library here.
         let sum = |lane: usize| (f64::from(a[lane]) * f64::from(b[lane]) + f64::from(c[lane])) as f32;
         [sum(0), sum(1), sum(2), sum(3)]
     }

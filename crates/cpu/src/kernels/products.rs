@@ -102,8 +102,8 @@ pub(super) use unrolled;
 /// The sums of `W` vectors of output channels and `B` columns, in registers.
 ///
 /// # Safety
-/// [`Products::check`] holds, `W` vectors from `lane` and `B` columns from `column` on are there, and the processor has the
-/// instruction set.
+/// [`Products::check`] holds, `W` vectors from `lane` and `B` columns from `column` on are there, and the processor has
+/// the instruction set.
 #[inline(always)]
 unsafe fn block<S: Simd, T: Element, const W: usize, const B: usize>(
     job: &Products<'_, T>,
@@ -116,8 +116,9 @@ unsafe fn block<S: Simd, T: Element, const W: usize, const B: usize>(
     unsafe {
         let mut sums = [[T::zero::<S>(); B]; W];
         let first = at(inputs, column * strides.0, (B - 1) * strides.0 + depth);
-        // With a pointer for three columns their addresses need no arithmetic. The compiler keeps one pointer, and adds up for
-        // each column, unless it is kept from seeing that they belong together (4 % of a network of 32 filters on AVX2).
+        // With a pointer for three columns their addresses need no arithmetic. The compiler keeps one pointer, and adds
+        // up for each column, unless it is kept from seeing that they belong together (4 % of a network of 32 filters
+        // on AVX2).
         let rows: [_; 4] = std::array::from_fn(|group| std::hint::black_box(first.wrapping_add(3 * group * strides.0)));
         let mut input = 0;
         while input < depth {

@@ -1,7 +1,7 @@
 //! The loops of the other modules, compiled for each instruction set.
 
-/// The vectors of `$simd` for all loops but one: `$round` are those of transformed inputs. The loops are compiled for the
-/// features that `is_available` looks for.
+/// The vectors of `$simd` for all loops but one: `$round` are those of transformed inputs. The loops are compiled for
+/// the features that `is_available` looks for.
 macro_rules! set {
     ($name:ident, $simd:ty, $round:ty $(, [$($feature:tt),+])?) => {
         pub(super) mod $name {

@@ -18,8 +18,8 @@ pub(crate) trait Floats {
     unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn sub(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn mul(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// `a * b + c`, rounded once, where `a * b` has no more bits than an f32, though it may be beyond its range: factors are 0
-    /// and powers of two.
+    /// `a * b + c`, rounded once, where `a * b` has no more bits than an f32, though it may be beyond its range:
+    /// factors are 0 and powers of two.
     unsafe fn exact(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
 }
 
@@ -28,12 +28,12 @@ pub(crate) trait Floats {
 /// # Safety
 /// As for [`Floats`].
 pub(crate) trait Round: Floats {
-    /// Whether the 25 numbers of a tile fit the registers. With 16 registers, most of them would be in memory twice (2 to 4 %
-    /// of a network).
+    /// Whether the 25 numbers of a tile fit the registers. With 16 registers, most of them would be in memory twice (2
+    /// to 4 % of a network).
     const HOLDS_TILE: bool;
 
-    /// Rounds numbers to the nearest integers, halves to even ones, and saturates them at [`LARGEST_INPUT`]. What NaN becomes
-    /// depends on the instruction set; `bound` proves that there is none.
+    /// Rounds numbers to the nearest integers, halves to even ones, and saturates them at [`LARGEST_INPUT`]. What NaN
+    /// becomes depends on the instruction set; `bound` proves that there is none.
     unsafe fn store_rounded(to: *mut i16, a: Self::Vector);
 }
 
@@ -48,8 +48,8 @@ pub(crate) trait Simd: Floats {
     type Pairs: Copy;
     /// Columns whose sums are in registers at once, 6 or 12.
     const BLOCK: usize;
-    /// Tiles that go through all frequencies together at most. Few have their products in the first-level cache when they are
-    /// transformed back, and many read the weights fewer times, which counts the more the faster products are.
+    /// Tiles that go through all frequencies together at most. Few have their products in the first-level cache when
+    /// they are transformed back, and many read the weights fewer times, which counts the more the faster products are.
     const TILES: usize;
 
     /// Asks for a cache line, wherever it may be; it need not be memory of this process.

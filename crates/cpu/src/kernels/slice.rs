@@ -1,6 +1,7 @@
 //! Pointers into slices, checked in debug builds, and lengths that slices are compared with.
 
-/// The product of counts, or `usize::MAX` where it is larger, as no slice is as long. One that wraps could pass a check.
+/// The product of counts, or `usize::MAX` where it is larger, as no slice is as long. One that wraps could pass a
+/// check.
 pub(super) fn product<const N: usize>(counts: [usize; N]) -> usize {
     counts.into_iter().fold(1, usize::saturating_mul)
 }

@@ -1,5 +1,5 @@
-//! The transform of the gradients of outputs, of which the gradient of the weights is made: A g Aᵀ of each tile of 3x3 points,
-//! in the terms of [`super::transforms`]. That of the weights is Gᵀ[Σ (A g Aᵀ) ⊙ (Bᵀ d B)]G, summed over tiles.
+//! The transform of the gradients of outputs, of which the gradient of the weights is made: A g Aᵀ of each tile of 3x3
+//! points, in the terms of [`super::transforms`]. That of the weights is Gᵀ[Σ (A g Aᵀ) ⊙ (Bᵀ d B)]G, summed over tiles.
 
 // An index goes through several arrays at once, and iterators over arrays of vectors are not always inlined.
 #![allow(clippy::needless_range_loop)]

@@ -1,7 +1,8 @@
 //! The first and last step of a convolution: to transform tiles, and to transform products back.
 //!
-//! F(3x3, 3x3) (Winograd 1980; Lavin and Gray 2016) with the points 0, 1, -1, 2 and infinity: with g a kernel, d a tile of
-//! 5x5 inputs and 3x3 outputs y, y = Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A, summed over input channels before the outer transform.
+//! F(3x3, 3x3) (Winograd 1980; Lavin and Gray 2016) with the points 0, 1, -1, 2 and infinity: with g a kernel, d a tile
+//! of 5x5 inputs and 3x3 outputs y, y = Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A, summed over input channels before the outer
+//! transform.
 
 // An index goes through several arrays at once, and iterators over arrays of vectors are not always inlined.
 #![allow(clippy::needless_range_loop)]
@@ -126,8 +127,8 @@ pub(super) unsafe fn gather<S: Round, T: Element>(job: Gather<'_>, out: &mut [T]
     }
 }
 
-/// Transforms a row of tiles, each down its columns and then along its rows, all 25 numbers in registers. Its first two columns
-/// are the last of the tile before.
+/// Transforms a row of tiles, each down its columns and then along its rows, all 25 numbers in registers. Its first two
+/// columns are the last of the tile before.
 ///
 /// # Safety
 /// As for [`row_of_tiles`].
@@ -142,8 +143,8 @@ unsafe fn row_in_registers<S: Round, T: Element>(
     let below = board.padded() * channels;
     let corner = (position * board.padded() + STEP * row) * below + channel;
     let first = (position * board.tiles + row) * board.tiles * FREQUENCIES * channels + channel;
-    // SAFETY: by `check` a position has rows and columns for every tile, and `out` has space for every frequency, column
-    // and channel. Pointers that go on need fewer registers than indices.
+    // SAFETY: by `check` a position has rows and columns for every tile, and `out` has space for every frequency,
+    // column and channel. Pointers that go on need fewer registers than indices.
     unsafe {
         let mut from = at(from, corner, (SIDE - 1) * below + (board.padded() - 1) * channels + S::LANES);
         let mut to = room(out, first, (board.tiles * FREQUENCIES - 1) * channels + S::LANES);
@@ -185,7 +186,8 @@ unsafe fn column_of_inputs<S: Floats>(from: *const f32, below: usize) -> [S::Vec
     }
 }
 
-/// Transforms a row of tiles: each column of inputs once, though neighbours share two, and then tile by tile along its rows.
+/// Transforms a row of tiles: each column of inputs once, though neighbours share two, and then tile by tile along its
+/// rows.
 ///
 /// # Safety
 /// [`Gather::check`] holds, the row and the lanes are ones of the job, and the processor has the instruction set.
@@ -200,8 +202,8 @@ unsafe fn row_of_tiles<S: Round, T: Element>(
     let &Gather { board, channels, from, scales, .. } = job;
     let padded = board.padded();
     let corner = (position * padded + STEP * row) * padded * channels + channel;
-    // SAFETY: by `check` a position has rows and columns for every tile, and `out` has space for every frequency, column
-    // and channel.
+    // SAFETY: by `check` a position has rows and columns for every tile, and `out` has space for every frequency,
+    // column and channel.
     unsafe {
         for x in 0..padded {
             let mut column = [S::splat(0.0); SIDE];
@@ -257,8 +259,8 @@ impl Tile {
 /// Transforms a block of products back, by tile, frequency and channel, and gives the tile after it.
 ///
 /// # Safety
-/// [`Scatter::check`] holds, the tiles are ones of the job, their products are there, and the processor has the instruction
-/// set.
+/// [`Scatter::check`] holds, the tiles are ones of the job, their products are there, and the processor has the
+/// instruction set.
 #[inline(always)]
 pub(super) unsafe fn scatter<S: Simd>(
     job: &Scatter<'_>,
@@ -277,7 +279,8 @@ pub(super) unsafe fn scatter<S: Simd>(
     }
 }
 
-/// A panel of `WIDTH` channels. `QUICK`: with ReLU, not strict, and added if `ADD`, as nearly all are; else as the job says.
+/// A panel of `WIDTH` channels. `QUICK`: with ReLU, not strict, and added if `ADD`, as nearly all are; else as the job
+/// says.
 ///
 /// # Safety
 /// As for [`scatter`], and the job is as the parameters say.
@@ -302,8 +305,8 @@ unsafe fn tiles_back<S: Simd, const WIDTH: usize, const ADD: bool, const QUICK: 
 }
 
 /// # Safety
-/// [`Scatter::check`] holds, the tile and the lanes are ones of the job, its products are there, and the processor has the
-/// instruction set.
+/// [`Scatter::check`] holds, the tile and the lanes are ones of the job, its products are there, and the processor has
+/// the instruction set.
 #[inline(always)]
 unsafe fn tile_back<S: Simd, const WIDTH: usize, const ADD: bool, const QUICK: bool>(
     job: &Scatter<'_>,

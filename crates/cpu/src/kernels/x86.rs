@@ -191,8 +191,8 @@ macro_rules! avx512 {
         impl Simd for $name {
             type Sums = __m512i;
             type Pairs = __m512i;
-            // Of 32 registers: 24 sums, two vectors of weights and one of inputs. Each vector of weights is loaded for twice as
-            // many products.
+            // Of 32 registers: 24 sums, two vectors of weights and one of inputs. Each vector of weights is loaded for
+            // twice as many products.
             const BLOCK: usize = 12;
             const TILES: usize = 60;
 
@@ -252,9 +252,9 @@ avx2!(AvxVnni, |sums, a, b| multiply_add_256(sums, a, b));
 avx512!(Avx512, |sums, a, b| _mm512_add_epi32(sums, _mm512_madd_epi16(a, b)));
 avx512!(Avx512Vnni, |sums, a, b| multiply_add(sums, a, b));
 
-/// `vpdpwssd`, which LLVM 22 makes two instructions of if it is written as an intrinsic: `vpmaddwd` and `vpaddd`,
-/// to shorten a chain of dependent sums. With twelve independent sums the chain does not matter, and the second instruction
-/// costs a sixth of the speed.
+/// `vpdpwssd`, which LLVM 22 makes two instructions of if it is written as an intrinsic: `vpmaddwd` and `vpaddd`, to
+/// shorten a chain of dependent sums. With twelve independent sums the chain does not matter, and the second
+/// instruction costs a sixth of the speed.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
 fn multiply_add(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {

@@ -6,8 +6,8 @@ use crate::pack::Weights;
 
 /// What a layer multiplies for a position, and the bytes that it moves for a group of positions.
 ///
-/// Bytes are those that loops read and write, from whatever cache. What a loop reads again while it is in the first-level
-/// cache counts once.
+/// Bytes are those that loops read and write, from whatever cache. What a loop reads again while it is in the
+/// first-level cache counts once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
     /// Positions that go through the layer together.

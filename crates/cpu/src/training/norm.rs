@@ -1,4 +1,5 @@
-//! Batch norm in training (Ioffe and Szegedy 2015), and what follows it: a sum and ReLU. Each loop goes through memory once.
+//! Batch norm in training (Ioffe and Szegedy 2015), and what follows it: a sum and ReLU. Each loop goes through memory
+//! once.
 //!
 //! Sums over a batch are added up in f32 within a position and in f64 from one to the next.
 
@@ -20,9 +21,9 @@ pub(super) struct Mean<'a> {
     pub(super) mean: &'a mut [f32],
 }
 
-/// Adds up how far the numbers of each channel are from a pivot, and the squares of it. With the mean of a position as the pivot
-/// little is lost when the variance is calculated of them (Chan, Golub and LeVeque 1983), unless that position is far from all
-/// others: then 0.1 % of the variance with 64 positions, and 5 % with 4,096 on 19x19.
+/// Adds up how far the numbers of each channel are from a pivot, and the squares of it. With the mean of a position as
+/// the pivot little is lost when the variance is calculated of them (Chan, Golub and LeVeque 1983), unless that
+/// position is far from all others: then 0.1 % of the variance with 64 positions, and 5 % with 4,096 on 19x19.
 pub(super) struct Moments<'a> {
     pub(super) rows: Rows,
     pub(super) numbers: &'a [f32],

@@ -6,12 +6,12 @@ use super::Convolution;
 use super::norm::{Combined, Gradients, Mask, Mean, Moments, Normalised, Products, Rows, Sums};
 use crate::{CpuError, EPSILON, InstructionSet};
 
-/// A 3x3 convolution without a bias, batch norm by the statistics of the positions, a sum with other planes, and ReLU; and
-/// memory for the positions that it works on at a time.
+/// A 3x3 convolution without a bias, batch norm by the statistics of the positions, a sum with other planes, and ReLU;
+/// and memory for the positions that it works on at a time.
 ///
-/// Planes and their gradients are f32 by position, row, column and channel; kernels and their gradient by output channel, row,
-/// column and input channel, as libtorch has them in its memory format `channels_last`. Results have the same bits with every
-/// [`InstructionSet`]. A number that is not finite makes others NaN.
+/// Planes and their gradients are f32 by position, row, column and channel; kernels and their gradient by output
+/// channel, row, column and input channel, as libtorch has them in its memory format `channels_last`. Results have the
+/// same bits with every [`InstructionSet`]. A number that is not finite makes others NaN.
 pub struct TrainingUnit {
     convolution: Convolution,
     constants: Constants,

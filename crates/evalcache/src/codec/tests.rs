@@ -124,8 +124,8 @@ proptest! {
     }
 }
 
-/// Files depend on it: positions after 0 to 304 moves, and codes of any bytes, by the tables that come with the program. New
-/// tables change their own numbers only; files keep the tables that they were written with.
+/// Files depend on it: positions after 0 to 304 moves, and codes of any bytes, by the tables that come with the
+/// program. New tables change their own numbers only; files keep the tables that they were written with.
 #[test]
 fn decoded_numbers_are_the_same_in_every_release() {
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! Values and runs of zeros as symbols of a fixed prefix code: V0 to V63 are values, Z0 to Z15 are 2 to 17 zeros, and Xn after a
-//! value adds 64 (n + 1) to it, after zeros 16 (n + 1) of them.
+//! Values and runs of zeros as symbols of a fixed prefix code: V0 to V63 are values, Z0 to Z15 are 2 to 17 zeros, and
+//! Xn after a value adds 64 (n + 1) to it, after zeros 16 (n + 1) of them.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {

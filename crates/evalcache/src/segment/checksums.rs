@@ -7,8 +7,8 @@ use super::head::Head;
 use super::write::assemble;
 use super::{block, filter};
 
-/// The bytes of a segment with the lengths and checksums that fit its other bytes, as a hostile writer makes them. `None` for
-/// bytes whose head means nothing. For tests of readers, whom wrong checksums keep from everything else.
+/// The bytes of a segment with the lengths and checksums that fit its other bytes, as a hostile writer makes them.
+/// `None` for bytes whose head means nothing. For tests of readers, whom wrong checksums keep from everything else.
 pub fn with_right_checksums(bytes: &[u8]) -> Option<Vec<u8>> {
     let (prelude, rest) = bytes.split_at_checked(PRELUDE)?;
     let head_len = u32::from_le_bytes(prelude[8..12].try_into().ok()?);

@@ -1,7 +1,8 @@
 //! Which keys a block may have: for each of 128 slots how many there are, in unary, and six more bits of each key.
 //!
-//! Sorted keys that share a beginning take 2 bits for the next 7 in this way (P. Elias, 1974; R. Fano, 1971), and these bits are
-//! not repeated in the block. A key that is not there passes with a probability of about 1/64 for each key in its slot.
+//! Sorted keys that share a beginning take 2 bits for the next 7 in this way (P. Elias, 1974; R. Fano, 1971), and these
+//! bits are not repeated in the block. A key that is not there passes with a probability of about 1/64 for each key in
+//! its slot.
 
 use std::ops::Range;
 

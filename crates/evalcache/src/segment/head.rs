@@ -55,8 +55,8 @@ pub enum Symmetries {
     Canonical,
     /// The mean of all eight: one evaluation for all images, which is better and costs eight.
     Mean8,
-    /// The requested one: the output is that of the network, so that on CPUs a cache changes no game, planes of ladders aside
-    /// ([`Key`](crate::Key)).
+    /// The requested one: the output is that of the network, so that on CPUs a cache changes no game, planes of ladders
+    /// aside ([`Key`](crate::Key)).
     Requested,
 }
 

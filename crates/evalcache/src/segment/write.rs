@@ -72,7 +72,8 @@ fn write_all<'a>(
     Ok(bytes)
 }
 
-/// The bytes of a segment whose blocks are these. They move within their memory, since those of a merged segment are many.
+/// The bytes of a segment whose blocks are these. They move within their memory, since those of a merged segment are
+/// many.
 pub(super) fn assemble(head: &Head, filters: &[u8], blocks: Vec<u8>) -> Vec<u8> {
     let head = head.to_bytes();
     let before = [&head::prelude(&head)[..], &head, filters].concat();
@@ -124,8 +125,8 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Room for segments that have so many entries and bytes together: a vector that grows copies itself, and has twice its
-    /// memory then.
+    /// Room for segments that have so many entries and bytes together: a vector that grows copies itself, and has twice
+    /// its memory then.
     pub fn with_capacity(entries: usize, bytes: usize) -> Merged {
         Merged { codes: Vec::with_capacity(bytes), entries: Vec::with_capacity(entries), damaged: Vec::new() }
     }

@@ -142,7 +142,8 @@ const OF_HEADS: [&str; 3] = ["ownership", "score", "opponent_policy"];
 /// Between two numbers whose difference is shown.
 const DIFFERENCE: &str = " - ";
 
-/// The numbers of the training log that curves show, each with its set. The log of networks with all heads has them all.
+/// The numbers of the training log that curves show, each with its set. The log of networks with all heads has them
+/// all.
 pub fn logged_numbers() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = SHOWN.iter().flat_map(|shown| shown.lines);
     lines.flat_map(|&(set, metric, _)| metric.split(DIFFERENCE).map(move |number| (set, number)))

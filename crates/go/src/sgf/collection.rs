@@ -12,7 +12,8 @@ const TRIES: usize = 8;
 /// Searches for an end beyond, by brackets alone, that may fail in a collection: each reads the rest of the text.
 const SCANS: usize = 16;
 
-/// U+FEFF in UTF-8, with which programs of Windows begin a file; it is in the middle of one that was joined from several.
+/// U+FEFF in UTF-8, with which programs of Windows begin a file; it is in the middle of one that was joined from
+/// several.
 const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Every game of a collection, or why it cannot be read. One that is broken does not take its neighbours with it: the
@@ -71,17 +72,18 @@ fn played(tree: &Tree, size: Size) -> Result<(Game, Option<f32>), String> {
 /// Reads the games of a text; tests count what is read.
 type Parse<'a> = &'a dyn Fn(&[u8]) -> Result<Vec<Tree>, Error>;
 
-/// The games that begin at the first of `starts`, and how many of these lines they take. Beyond [`REACH`] lines a game is
-/// searched for only while there are `scans`.
+/// The games that begin at the first of `starts`, and how many of these lines they take. Beyond [`REACH`] lines a game
+/// is searched for only while there are `scans`.
 ///
-/// A try reads the game from its beginning. So after the first [`TRIES`] ends those are not tried at which brackets are open and
-/// the next line may close them: else a game without an end would be read as often as there are lines in reach.
+/// A try reads the game from its beginning. So after the first [`TRIES`] ends those are not tried at which brackets are
+/// open and the next line may close them: else a game without an end would be read as often as there are lines in
+/// reach.
 fn read(bytes: &[u8], starts: &[usize], scans: &mut usize, parse: Parse<'_>) -> Result<(Vec<Tree>, usize), String> {
     let lines = |from: usize, to: usize| parse(&bytes[starts[from]..starts[to]]);
     let may_go_on = |fault: &Fault, end: usize| match fault {
         Fault::UnclosedGame => true,
-        // A comment may quote a game. With both its brackets escaped it cannot be read as one; what can be read is taken
-        // for a game.
+        // A comment may quote a game. With both its brackets escaped it cannot be read as one; what can be read is
+        // taken for a game.
         Fault::UnclosedValue => end + 1 < starts.len() && lines(end, end + 1).is_err(),
         _ => false,
     };
@@ -167,7 +169,8 @@ fn starts(bytes: &[u8]) -> (Vec<usize>, bool) {
     let line = |at: usize| bytes[..at].iter().rev().take_while(|byte| !matches!(byte, b'\n' | b'\r'));
     let begins = |at: &usize| bytes[*at..].starts_with(b"(;") && line(*at).all(blank);
     let mut starts: Vec<usize> = (0..bytes.len()).filter(begins).collect();
-    // A blank may follow its bracket, and text may precede it; the lines are its variations then, or the games after it.
+    // A blank may follow its bracket, and text may precede it; the lines are its variations then, or the games after
+    // it.
     let semicolon = |at: usize| bytes[at + 1..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b';');
     let mut before = 0..starts.first().copied().unwrap_or(0);
     let first = before.find(|&at| bytes[at] == b'(' && semicolon(at));

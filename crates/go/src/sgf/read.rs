@@ -23,8 +23,8 @@ impl Record {
     /// Reads the main line of a game. [`Record::replay`] checks whether the moves are legal.
     ///
     /// # Errors
-    /// The game is not Go, or its board is not square from 2 to 19. A number or point is malformed, a node has two moves, or
-    /// stones are set up after the first move.
+    /// The game is not Go, or its board is not square from 2 to 19. A number or point is malformed, a node has two
+    /// moves, or stones are set up after the first move.
     pub fn from_tree(tree: &Tree) -> Result<Record, Error> {
         let root = tree.root();
         check_game(root)?;

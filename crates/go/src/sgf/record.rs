@@ -128,8 +128,8 @@ impl Record {
         self.handicap > 1 && self.setup.black.is_empty() && white_begins
     }
 
-    /// Who plays first when the file does not say: who plays the first move, or else White where Black has been given stones:
-    /// by `HA`, or as the only stones of the board.
+    /// Who plays first when the file does not say: who plays the first move, or else White where Black has been given
+    /// stones: by `HA`, or as the only stones of the board.
     pub(super) fn natural_first(&self) -> Color {
         let alone = self.setup.black.len() > 1 && self.setup.white.is_empty();
         match self.turns.first() {

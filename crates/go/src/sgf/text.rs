@@ -14,8 +14,8 @@ const BIG5_AND_GBK: &[&str] = &["big5", "950", "gb", "936"];
 
 /// The text of a file: UTF-8, or Latin-1 when it is not UTF-8.
 ///
-/// Where `CA` names an encoding of which bytes would be taken for SGF, its characters are U+FFFD, so that all moves are read.
-/// Tables of these encodings were rejected for their size.
+/// Where `CA` names an encoding of which bytes would be taken for SGF, its characters are U+FFFD, so that all moves are
+/// read. Tables of these encodings were rejected for their size.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text));

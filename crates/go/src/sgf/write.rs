@@ -18,7 +18,8 @@ pub struct Extra {
     pub properties: Vec<(&'static str, Vec<String>)>,
     /// Text behind the comment that the node has.
     pub comment: String,
-    /// Lines of moves that follow the node beside the game's own move. Behind the last move the first of them is the main line.
+    /// Lines of moves that follow the node beside the game's own move. Behind the last move the first of them is the
+    /// main line.
     pub variations: Vec<Vec<Turn>>,
 }
 
@@ -52,9 +53,9 @@ impl Record {
         self.tree_to_sgf(&self.line(), extra)
     }
 
-    /// Writes a game with variations: what describes the record in the root, and these moves instead of its own, each of which
-    /// comes after its parent. The first of the moves after a node continues its line. `extra` adds to the root, which is 0, and
-    /// to the node of each move, which is one more than its index.
+    /// Writes a game with variations: what describes the record in the root, and these moves instead of its own, each
+    /// of which comes after its parent. The first of the moves after a node continues its line. `extra` adds to the
+    /// root, which is 0, and to the node of each move, which is one more than its index.
     ///
     /// # Panics
     /// When a parent comes after its move.

@@ -65,9 +65,9 @@ fn sample_of_games_survives_writing() {
     }
 }
 
-/// The collection of `TENGEN_SGF_COLLECTION`, by default the sample, has no illegal move: no stone on a stone, no suicide,
-/// no position that comes back. So it is with 4,000 games of 9d players (834,893 moves, counted with sgfmill 1.1.1 as well),
-/// although they were played by Japanese rules, which have no superko.
+/// The collection of `TENGEN_SGF_COLLECTION`, by default the sample, has no illegal move: no stone on a stone, no
+/// suicide, no position that comes back. So it is with 4,000 games of 9d players (834,893 moves, counted with sgfmill
+/// 1.1.1 as well), although they were played by Japanese rules, which have no superko.
 #[test]
 fn replay_of_a_collection_finds_no_illegal_move() {
     let totals = replay(&collection());

@@ -1,4 +1,5 @@
-//! Ladders again, with sets of points for everything: each chain and each reading is found anew, and nothing is taken back.
+//! Ladders again, with sets of points for everything: each chain and each reading is found anew, and nothing is taken
+//! back.
 
 use go::{Color, Point, PointSet, Position, Size};
 

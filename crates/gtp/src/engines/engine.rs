@@ -112,7 +112,8 @@ impl Engine {
         built_in.chain(declared.engine.iter().map(|engine| engine.name.clone())).collect()
     }
 
-    /// Whether an opponent may play on this machine: built in, or installed, and declared or one that needs no declaration.
+    /// Whether an opponent may play on this machine: built in, or installed, and declared or one that needs no
+    /// declaration.
     pub fn is_available(name: &EngineName, declared: &EngineSpecs) -> bool {
         let shipped = EngineSpecs::gnugo();
         let spec = declared.engine.iter().chain(&shipped.engine).find(|spec| spec.name == *name);

@@ -121,8 +121,8 @@ fn acquire_process<'a>(spec: &'a EngineSpec, idle: &Idle, setup: GameSetup) -> R
     Board::set_up(client, spec, setup).map_err(broken)
 }
 
-/// Sends the rules to a program that takes them, once for all of its games; others have them in their arguments. One that
-/// refuses them plays on: an illegal move loses its game.
+/// Sends the rules to a program that takes them, once for all of its games; others have them in their arguments. One
+/// that refuses them plays on: an illegal move loses its game.
 pub(super) fn set_rules(client: &mut Client, spec: &EngineSpec) -> Result<(), ClientError> {
     let takes_rules = match client.ask("known_command kata-set-rules", spec.start_time()) {
         Err(ClientError::Refused { .. }) => false,

@@ -14,8 +14,8 @@ pub(crate) struct GtpResponse {
 
 /// Finds responses among lines.
 ///
-/// A response begins with a line that starts with `=` or `?`, and ends before an empty line. What comes before its first line
-/// is chatter, which some programs write where they should not.
+/// A response begins with a line that starts with `=` or `?`, and ends before an empty line. What comes before its
+/// first line is chatter, which some programs write where they should not.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseParser {
     begun: Option<GtpResponse>,

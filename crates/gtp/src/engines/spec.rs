@@ -14,8 +14,8 @@ pub struct EngineSpec {
     pub name: EngineName,
     /// The program and its arguments. No shell reads them.
     pub command: Vec<String>,
-    /// GTP commands before each game, after board, rules and komi are set. `{seed}` stands for a number that is the game's
-    /// own, 1 to 2^31 - 1.
+    /// GTP commands before each game, after board, rules and komi are set. `{seed}` stands for a number that is the
+    /// game's own, 1 to 2^31 - 1.
     #[serde(default)]
     pub before_game: Vec<String>,
     /// Share of its moves that are drawn instead, all legal points alike but its own one-point eyes: 0 to 1. It makes a

@@ -316,7 +316,8 @@ impl Player for Counting {
     }
 }
 
-/// A line takes as long as several visits, so there is one a move where no interval is over, and none of a move of a book.
+/// A line takes as long as several visits, so there is one a move where no interval is over, and none of a move of a
+/// book.
 #[test]
 fn analysis_of_a_move_is_written_once() {
     let (player, book) = (|| engine_player("gumbel", 60), |_: &Game, _: f32| Some(Move::Pass));
@@ -350,8 +351,8 @@ fn genmove_takes_the_time_that_the_clock_allows() {
     let clock = ticking.clone();
     let now = move || start + TICK * clock.0.fetch_add(1, Ordering::SeqCst);
     let mut talk = Conversation::with_clock("puct", 20, setup(5), Stop::never(), now);
-    // Each less the lag of 0.1 s, in readings: at the beginning, until there is no time for a batch, which takes as long as
-    // from one reading to the next, and at the end.
+    // Each less the lag of 0.1 s, in readings: at the beginning, until there is no time for a batch, which takes as
+    // long as from one reading to the next, and at the end.
     for (settings, looks) in [
         ("kgs-time_settings byoyomi 0 0.4 5", 1 + 29 + 1),
         // Half of 25 points are still to be played: 12 moves in 12.5 s.

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use go::{Color, Game};
 
-/// Seconds of each move that are reserved: for the way to the controller and back. [`Deadline`] reserves the last batch of a
-/// device.
+/// Seconds of each move that are reserved: for the way to the controller and back. [`Deadline`] reserves the last batch
+/// of a device.
 const LAG: f64 = 0.1;
 
 /// How time is given.
@@ -119,8 +119,8 @@ impl Clock {
     }
 }
 
-/// When a search must be over. Batches of a device are not interrupted, so none begins that may end later; those of inference
-/// servers are abandoned.
+/// When a search must be over. Batches of a device are not interrupted, so none begins that may end later; those of
+/// inference servers are abandoned.
 pub(super) struct Deadline {
     until: Instant,
     last: Option<Instant>,
@@ -133,8 +133,8 @@ impl Deadline {
         Deadline { until, last: None, longest: Duration::ZERO }
     }
 
-    /// Whether it is too late for a batch, if that takes as long as the longest so far. To be called before each, and while one
-    /// is waited for.
+    /// Whether it is too late for a batch, if that takes as long as the longest so far. To be called before each, and
+    /// while one is waited for.
     pub(super) fn is_over(&mut self, now: Instant) -> bool {
         if let Some(last) = self.last.replace(now) {
             self.longest = self.longest.max(now.saturating_duration_since(last));

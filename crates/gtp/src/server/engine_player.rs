@@ -114,8 +114,8 @@ impl EnginePlayer {
         }
     }
 
-    /// One batch, or less when `stop` says so or the tree is full; whether `stop` has ended the wait for a server. Leaves
-    /// that are not evaluated are taken back.
+    /// One batch, or less when `stop` says so or the tree is full; whether `stop` has ended the wait for a server.
+    /// Leaves that are not evaluated are taken back.
     fn round(&mut self, open: &mut Open, stop: &mut dyn FnMut(&Search) -> bool) -> Result<bool, EvaluateError> {
         if open.visits.is_none() {
             // Round by round, so that one whose evaluations are all known stops, too.

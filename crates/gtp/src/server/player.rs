@@ -50,7 +50,8 @@ pub trait Player {
     /// Shows the search of the last move, if the player has it.
     fn seen(&self, _: &mut dyn FnMut(&Search)) {}
 
-    /// Games that go on from here to their end, quickly played: what may become of the stones. None when it has no idea.
+    /// Games that go on from here to their end, quickly played: what may become of the stones. None when it has no
+    /// idea.
     ///
     /// # Errors
     /// When it cannot; the session continues.

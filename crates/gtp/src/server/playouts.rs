@@ -90,8 +90,8 @@ fn choose(game: &mut Game, mut policy: Vec<f32>, scoring: Scoring, rng: &mut Gam
     Move::Pass
 }
 
-/// Whether all neighbours of an empty point are stones of one player, and the opponent has at most one stone diagonal to
-/// it, or none at the edge.
+/// Whether all neighbours of an empty point are stones of one player, and the opponent has at most one stone diagonal
+/// to it, or none at the edge.
 fn is_eye(position: &Position, point: Point, color: Color) -> bool {
     let (size, stones) = (position.size(), position.stones());
     let around = PointSet::from_iter([point]).neighbours(size);

@@ -103,8 +103,8 @@ impl<W: Write> Controller for Talk<W> {
     }
 }
 
-/// Whether the next line is the comment with which GoGui asks a program to come to an end with what it does, or a stop is
-/// requested.
+/// Whether the next line is the comment with which GoGui asks a program to come to an end with what it does, or a stop
+/// is requested.
 fn is_interrupted(lines: &mut Lines) -> bool {
     lines.is_stopped() || matches!(lines.peek(), Some(Ok(line)) if line.bytes.trim_ascii() == b"# interrupt")
 }

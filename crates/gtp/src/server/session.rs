@@ -144,8 +144,8 @@ impl<'a> Session<'a> {
         game
     }
 
-    /// What the player does for `color`, shown as `request` says. In a game that is over it passes: there is nothing left to
-    /// think about.
+    /// What the player does for `color`, shown as `request` says. In a game that is over it passes: there is nothing
+    /// left to think about.
     pub(super) fn decide(
         &mut self,
         color: Color,

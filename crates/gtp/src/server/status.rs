@@ -1,9 +1,9 @@
 //! Status of stones: alive, dead, or in seki.
 //!
-//! Pass-alive stones are alive, and stones in regions that are pass-alive for the opponent are dead, with certainty. Playouts
-//! decide about the others (see [`super::playouts`]). A chain is dead if its points belong to the opponent at the end of most
-//! playouts. It is in seki if it touches a neutral point at the end of most playouts and is not pass-alive. Without playouts
-//! it is alive.
+//! Pass-alive stones are alive, and stones in regions that are pass-alive for the opponent are dead, with certainty.
+//! Playouts decide about the others (see [`super::playouts`]). A chain is dead if its points belong to the opponent at
+//! the end of most playouts. It is in seki if it touches a neutral point at the end of most playouts and is not
+//! pass-alive. Without playouts it is alive.
 
 use go::{Color, Game, PointSet, Stones};
 

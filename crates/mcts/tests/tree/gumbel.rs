@@ -37,8 +37,8 @@ fn explored(
     search
 }
 
-/// The schedules that mctx lists in its tests (seq_halving_test.py), by how often each move comes up, and a few more. To play
-/// and not to learn, fewer moves are considered where these are more than half of the visits.
+/// The schedules that mctx lists in its tests (seq_halving_test.py), by how often each move comes up, and a few more.
+/// To play and not to learn, fewer moves are considered where these are more than half of the visits.
 #[test]
 fn visits_follow_sequential_halving_exactly() {
     let all: [(usize, u32, &[u32]); 9] = [
@@ -163,7 +163,8 @@ fn survivor_is_the_move_with_the_best_value() {
     }
 }
 
-/// Two moves have equal values after a visit each. The third visit goes to the more probable one, and finds its refutation.
+/// Two moves have equal values after a visit each. The third visit goes to the more probable one, and finds its
+/// refutation.
 #[test]
 fn last_visit_without_a_pair_can_refute_its_move() {
     let (leader, other) = (40, 41);
@@ -268,7 +269,8 @@ fn unvisited_moves_are_worth_the_mixed_value() {
     search.begin_move(3, Purpose::Win, &mut rng(1));
     spend(&mut search, 3, 1, &judge);
     assert_eq!(search.root_moves().iter().map(|root| root.visits).collect::<Vec<_>>(), [3]);
-    // 0.5·e^(1.06·0.5) : 0.25·e^(1.06·0.3125), twice: a share of 1/(1 + e^(−1.06·0.1875)) = 0.549525 for the first move.
+    // 0.5·e^(1.06·0.5) : 0.25·e^(1.06·0.3125), twice: a share of 1/(1 + e^(−1.06·0.1875)) = 0.549525 for the first
+    // move.
     let target = search.policy_target();
     let size = search.game().size();
     let of = |index: usize| target.iter().find(|(mv, _)| mv.index(size) == index).map_or(0, |&(_, count)| count);
@@ -352,8 +354,8 @@ fn endless(moves: usize, visits: u32, width: usize, judge: &dyn Fn(&Game) -> (Ve
     search
 }
 
-/// Flat priors and equal values: in the first round, of 16 visits, four moves are considered, with 64 more visits eight,
-/// with four times as many sixteen.
+/// Flat priors and equal values: in the first round, of 16 visits, four moves are considered, with 64 more visits
+/// eight, with four times as many sixteen.
 #[test]
 fn endless_search_considers_more_moves_with_every_round() {
     for width in [1, 5] {
@@ -365,8 +367,8 @@ fn endless_search_considers_more_moves_with_every_round() {
     }
 }
 
-/// One move wins, and its prior is the sixth: not among the four that the first rounds consider. Stopped after any visit
-/// from the 256th on, the search has it for the best.
+/// One move wins, and its prior is the sixth: not among the four that the first rounds consider. Stopped after any
+/// visit from the 256th on, the search has it for the best.
 #[test]
 fn endless_search_may_be_stopped_after_any_visit() {
     let good = 40;
@@ -403,8 +405,8 @@ fn endless_search_follows_another_and_is_followed() {
     assert_eq!(search.visits(), best.visits + 40);
 }
 
-/// Two moves have a prior, and both are visited equally: the mean of visits lies in the middle, the value under the policy
-/// near the better move.
+/// Two moves have a prior, and both are visited equally: the mean of visits lies in the middle, the value under the
+/// policy near the better move.
 #[test]
 fn policy_value_is_the_mean_under_the_improved_policy() {
     let judge = |game: &Game| {

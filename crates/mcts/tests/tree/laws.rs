@@ -49,9 +49,9 @@ proptest! {
         }
     }
 
-    /// Whatever the budget and the batch width: a Gumbel search spends its budget exactly, plays a move with the most visits,
-    /// and has a target that sums to [`Search::SHARES`]. Without noise it may be one visit less, and at most half as many moves
-    /// are considered as there are visits to spend, or two.
+    /// Whatever the budget and the batch width: a Gumbel search spends its budget exactly, plays a move with the most
+    /// visits, and has a target that sums to [`Search::SHARES`]. Without noise it may be one visit less, and at most
+    /// half as many moves are considered as there are visits to spend, or two.
     #[test]
     fn gumbel_game_on_one_tree(
         side in 2usize..6, moves in 1usize..20, budget in 2u32..40, width in 1usize..17, reuse: bool, explores: bool

@@ -12,8 +12,8 @@ use super::mergeable::{Mergeable, MergedSegments, is_merge_due, mergeable, repla
 use super::segments::{OpenSegment, is_gone, open_segment};
 use super::shared::Shared;
 
-/// The writer of every eighth segment merges, if that is worth it, and who opens the set next: the writer may be over by then. Of
-/// hundreds of processes that share a set, most would merge the same segments at the same time otherwise.
+/// The writer of every eighth segment merges, if that is worth it, and who opens the set next: the writer may be over
+/// by then. Of hundreds of processes that share a set, most would merge the same segments at the same time otherwise.
 const MERGE: u32 = 8;
 
 /// Caches of a process merge one after the other in the background, since each merge takes memory.
@@ -48,8 +48,8 @@ impl Shared {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Merges until nothing fits together, or `progress` breaks. It sees what was done before each merge, of which a large set
-    /// takes many.
+    /// Merges until nothing fits together, or `progress` breaks. It sees what was done before each merge, of which a
+    /// large set takes many.
     pub(super) fn merge_all(
         &self,
         most: Mergeable,
@@ -71,8 +71,8 @@ impl Shared {
 
     /// Merges as many segments as fit together, and deletes what killed writers abandoned.
     ///
-    /// The merged segment names those that it stands for and is published first, so that a process that is killed leaves
-    /// everything in one segment at least; the next compaction deletes what was left over.
+    /// The merged segment names those that it stands for and is published first, so that a process that is killed
+    /// leaves everything in one segment at least; the next compaction deletes what was left over.
     pub(super) fn merge(&self, most: Mergeable) -> Result<MergedSegments, EvaluationCacheError> {
         if self.is_closed() {
             return Ok(MergedSegments::default());
@@ -123,12 +123,12 @@ impl Shared {
 
     /// Deletes segments that a readable one stands for which is not replaced itself.
     ///
-    /// A merged segment that got a used number is replaced by one that does not have its evaluations. If its process is killed
-    /// before it publishes it again, those that it stands for have to stay. So nothing is deleted where a listed segment cannot
-    /// be asked, since it is gone: it may be one that replaced another.
+    /// A merged segment that got a used number is replaced by one that does not have its evaluations. If its process is
+    /// killed before it publishes it again, those that it stands for have to stay. So nothing is deleted where a listed
+    /// segment cannot be asked, since it is gone: it may be one that replaced another.
     ///
-    /// Opening one reads its filters, which are megabytes. Of one that is open it is enough that the store still has it: where
-    /// a set was deleted and begun anew, another one has its number.
+    /// Opening one reads its filters, which are megabytes. Of one that is open it is enough that the store still has
+    /// it: where a set was deleted and begun anew, another one has its number.
     fn delete_replaced(&self) -> Result<usize, EvaluationCacheError> {
         let numbers = self.segments.numbers()?;
         let open = self.opened();

@@ -29,8 +29,8 @@ const MANY: usize = 8;
 pub(super) struct Mergeable {
     /// The next segment has at most so many times as many evaluations as those before together.
     pub(super) ratio: u64,
-    /// Evaluations of a merged segment, and its bytes. A merge has the bytes twice in memory, and 32 more for each evaluation; a
-    /// segment has at most 4 GiB.
+    /// Evaluations of a merged segment, and its bytes. A merge has the bytes twice in memory, and 32 more for each
+    /// evaluation; a segment has at most 4 GiB.
     pub(super) entries: u64,
     pub(super) bytes: u64,
 }
@@ -38,15 +38,16 @@ pub(super) struct Mergeable {
 impl Mergeable {
     /// All that are small enough, for a command that does nothing else.
     pub(super) const ALL: Mergeable = Mergeable { ratio: u64::MAX, entries: 4_000_000, bytes: 1 << 30 };
-    /// Those that are merged of their own accord, so that evaluations are written again only a few times, and a process that
-    /// does other things does not run out of memory. A slow line takes 256 MiB to a bucket before the request fails.
+    /// Those that are merged of their own accord, so that evaluations are written again only a few times, and a process
+    /// that does other things does not run out of memory. A slow line takes 256 MiB to a bucket before the request
+    /// fails.
     pub(super) const SIMILAR: Mergeable = Mergeable { ratio: 2, bytes: 256 << 20, ..Mergeable::ALL };
 
     /// Similar ones that are merged in a moment, for processes that may be over soon.
     pub(super) const SMALL: Mergeable = Mergeable { bytes: 32 << 20, ..Mergeable::SIMILAR };
 
-    /// The longest run of segments that one may replace; of equal runs the first. The sizes are evaluations, which ascend,
-    /// and bytes.
+    /// The longest run of segments that one may replace; of equal runs the first. The sizes are evaluations, which
+    /// ascend, and bytes.
     pub(super) fn longest(self, sizes: &[(u64, u64)]) -> Range<usize> {
         let runs = (0..sizes.len()).map(|start| start..start + self.fitting(&sizes[start..]));
         runs.min_by_key(|run| Reverse(run.len())).unwrap_or_default()
@@ -64,8 +65,8 @@ impl Mergeable {
         sizes.iter().take_while(fits).count()
     }
 
-    /// Whether segments of these sizes are worth a merge: they are many, or fill half of a segment at least. Of exact evaluations
-    /// fewer fit into one than are many.
+    /// Whether segments of these sizes are worth a merge: they are many, or fill half of a segment at least. Of exact
+    /// evaluations fewer fit into one than are many.
     fn is_worth(self, sizes: &[(u64, u64)]) -> bool {
         let (entries, bytes) = total(sizes);
         sizes.len() >= MANY || sizes.len() >= 2 && (2 * entries >= self.entries || 2 * bytes >= self.bytes)
@@ -95,8 +96,8 @@ pub(super) fn total(sizes: &[(u64, u64)]) -> (u64, u64) {
     sizes.iter().fold((0, 0), |(entries, bytes), size| (entries + size.0, bytes + size.1))
 }
 
-/// The segments that one of this number stands for: older ones only. It names others where its set was deleted before its put, or
-/// by error.
+/// The segments that one of this number stands for: older ones only. It names others where its set was deleted before
+/// its put, or by error.
 pub(super) fn replaced_by(number: u32, segment: &Segment<SegmentSource>) -> impl Iterator<Item = u32> {
     segment.head().replaces.iter().copied().filter(move |&other| other < number)
 }

@@ -32,9 +32,8 @@ impl EvaluationCacheOptions {
         Self::open(&args.store, steps, symmetries)
     }
 
-    /// The options with which a cache changes no game on CPUs: every bit of an evaluation, in the symmetry that is requested.
-    /// Games of networks with planes of ladders may change: see [`evalcache::Key`].
-    /// `None` without a store.
+    /// The options with which a cache changes no game on CPUs: every bit of an evaluation, in the symmetry that is
+    /// requested. Games of networks with planes of ladders may change: see [`evalcache::Key`]. `None` without a store.
     ///
     /// # Errors
     /// A store that cannot be opened.

@@ -39,8 +39,8 @@ impl Shared {
         }
     }
 
-    /// Publishes the evaluations in memory, if there are any, and returns the number of their segment. Where the store refuses it
-    /// they stay in memory.
+    /// Publishes the evaluations in memory, if there are any, and returns the number of their segment. Where the store
+    /// refuses it they stay in memory.
     pub(super) fn publish(&self) -> Result<Option<u32>, EvaluationCacheError> {
         let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
         let done = self.publish_recent();
@@ -92,14 +92,15 @@ impl Shared {
 
     /// Publishes a segment under a number that none has had before, opens it, and returns the number.
     ///
-    /// A number is free again when its segment was merged and deleted. A writer that listed the segments before that number was
-    /// taken, and is late with its put, then gets it, and others take its segment for the one that was merged: they ignore and
-    /// delete it. So the segments are listed again after the put, and the segment is published again if the number was used.
+    /// A number is free again when its segment was merged and deleted. A writer that listed the segments before that
+    /// number was taken, and is late with its put, then gets it, and others take its segment for the one that was
+    /// merged: they ignore and delete it. So the segments are listed again after the put, and the segment is published
+    /// again if the number was used.
     ///
-    /// How that shows: the highest number of all times is always in use, since only a segment with a higher number replaces one.
-    /// So this number is new if the list has no higher one. Otherwise, if it was used, a segment that names it was there before
-    /// the put. It is there still, or one that names it, and so on; in any case one that names this number or a higher one.
-    /// If there is none, no process has a reason to delete this number.
+    /// How that shows: the highest number of all times is always in use, since only a segment with a higher number
+    /// replaces one. So this number is new if the list has no higher one. Otherwise, if it was used, a segment that
+    /// names it was there before the put. It is there still, or one that names it, and so on; in any case one that
+    /// names this number or a higher one. If there is none, no process has a reason to delete this number.
     ///
     /// A new number counts as used, too, where others publish and merge later segments before that list. Its segment is
     /// then published twice, and the next merge has each evaluation once. Numbers that are never used again, such as

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use evalcache::Key;
 
-/// New evaluations. Those that are being published are apart from those that are added meanwhile, so that neither a copy nor a
-/// walk over all of them holds up the threads that search.
+/// New evaluations. Those that are being published are apart from those that are added meanwhile, so that neither a
+/// copy nor a walk over all of them holds up the threads that search.
 #[derive(Default)]
 pub(super) struct Recent {
     pub(super) added: Codes,

@@ -40,8 +40,8 @@ pub(super) fn is_gone(error: &ReadError) -> bool {
     matches!(source.downcast_ref(), Some(StoreError::NotFound { .. }))
 }
 
-/// Whether the store could not be reached, as opposed to a file that is damaged. A server that refuses the request counts: while
-/// credentials have expired each lookup would be a request.
+/// Whether the store could not be reached, as opposed to a file that is damaged. A server that refuses the request
+/// counts: while credentials have expired each lookup would be a request.
 pub(super) fn is_unreachable(error: &ReadError) -> bool {
     let ReadError::Source(source) = error else { return false };
     source.downcast_ref().is_some_and(|error: &StoreError| !error.is_damage())

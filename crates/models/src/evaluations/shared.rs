@@ -50,7 +50,8 @@ pub(super) struct Shared {
 pub(super) struct Refreshed {
     /// When they were last looked for.
     pub(super) at: Instant,
-    /// Those that are not used: unreadable ones, and those of other sets. They are not opened again while they are listed.
+    /// Those that are not used: unreadable ones, and those of other sets. They are not opened again while they are
+    /// listed.
     pub(super) omitted: Vec<u32>,
 }
 
@@ -144,8 +145,8 @@ impl Shared {
         }
     }
 
-    /// Logs damage once a block, a store that cannot be reached once, and other failures of it once. Notes a store that cannot be
-    /// reached, and a segment that is gone.
+    /// Logs damage once a block, a store that cannot be reached once, and other failures of it once. Notes a store that
+    /// cannot be reached, and a segment that is gone.
     fn log(&self, one: &OpenSegment, error: &ReadError) {
         if is_gone(error) {
             self.outdated.store(true, Ordering::Relaxed);

@@ -25,7 +25,8 @@ mod late;
 mod merges;
 mod recorder;
 
-/// Where the writer writes, the options of that place, and its first segment: the test is only a writer where these are set.
+/// Where the writer writes, the options of that place, and its first segment: the test is only a writer where these are
+/// set.
 const PLACE: &str = "EVALCACHE_TEST_PLACE";
 const OPTIONS: &str = "EVALCACHE_TEST_OPTIONS";
 const FIRST: &str = "EVALCACHE_TEST_FIRST";
@@ -499,8 +500,8 @@ fn writer() {
     }
 }
 
-/// Starts a writer of segments from the `first` on, kills it a moment after it has published so many, and returns how many it has
-/// published by then.
+/// Starts a writer of segments from the `first` on, kills it a moment after it has published so many, and returns how
+/// many it has published by then.
 fn killed_writer(place: &str, options: &[(String, String)], first: u64, kill: u32) -> u64 {
     let lines: Vec<String> = options.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let mut writer = Command::new(env::current_exe().unwrap());

@@ -1,10 +1,10 @@
 //! A network on a GPU.
 //!
-//! Everything here belongs to the thread of the [`Queue`] that has opened it: tensors, graphs and events are made, used and
-//! dropped there, on one stream, so that what is started later happens later. That is why graphs of several sizes may share
-//! their memory, and why outputs, which the next replay overwrites, are copied in time: the copy is started before it.
-//! Recording a graph and freeing one are the exceptions. They change what libtorch keeps for the whole device, and are done
-//! under a lock (`shim.rs`).
+//! Everything here belongs to the thread of the [`Queue`] that has opened it: tensors, graphs and events are made, used
+//! and dropped there, on one stream, so that what is started later happens later. That is why graphs of several sizes
+//! may share their memory, and why outputs, which the next replay overwrites, are copied in time: the copy is started
+//! before it. Recording a graph and freeing one are the exceptions. They change what libtorch keeps for the whole
+//! device, and are done under a lock (`shim.rs`).
 //!
 //! Operations of `tch` panic where they should fail, so that every call from outside is [`unpanicked`].
 
@@ -20,8 +20,8 @@ use crate::tensor_options::TensorOptions;
 use crate::threads::single;
 use crate::{NetError, Weights};
 
-/// Rows of a batch that several threads fill together: with as many, a tower of ten blocks is within 2 % of its highest rate on
-/// an H200 (`experiments/0084-gpu`).
+/// Rows of a batch that several threads fill together: with as many, a tower of ten blocks is within 2 % of its highest
+/// rate on an H200 (`experiments/0084-gpu`).
 const ROWS: usize = 2048;
 /// Threads' batches that are put together at most, so that with few games the others are not kept waiting.
 const TOGETHER: usize = 16;
@@ -81,8 +81,8 @@ pub(super) struct Flight {
 }
 
 impl Gpu {
-    /// Puts the weights on the device, and evaluates the largest batch, so that libtorch is prepared, and what does not fit
-    /// is known.
+    /// Puts the weights on the device, and evaluates the largest batch, so that libtorch is prepared, and what does not
+    /// fit is known.
     pub(super) fn open(weights: &Weights, options: TensorOptions, batch: usize) -> Result<Gpu, NetError> {
         single();
         let stream = if let tch::Device::Cuda(number) = options.device { Some(Stream::take(number)?) } else { None };
@@ -151,8 +151,9 @@ impl Gpu {
         Ok(Flight { input, policies, values, clients, done: self.event()? })
     }
 
-    /// Evaluates packed planes on the device: the first batch of a size operation by operation, the second to record these,
-    /// and all others by that record. For a small network starting the operations takes longer than computing them.
+    /// Evaluates packed planes on the device: the first batch of a size operation by operation, the second to record
+    /// these, and all others by that record. For a small network starting the operations takes longer than computing
+    /// them.
     fn evaluate(&mut self, packed: &Tensor, rows: usize) -> Result<Output, NetError> {
         if let (Some(pool), Some(Preparation::Warm)) = (&self.pool, self.sizes.get(&rows)) {
             let input = packed.f_internal_to_copy((Kind::Uint8, self.options.device), false)?;
@@ -190,8 +191,8 @@ impl Gpu {
         Ok(if let tch::Device::Cuda(number) = self.options.device { Some(Event::record(number)?) } else { None })
     }
 
-    /// Memory for the planes of at least so many rows, which the operating system does not move, so that a GPU reads it by
-    /// itself. libtorch gives such memory to what it copies back without waiting, and `tch` has no other way to it.
+    /// Memory for the planes of at least so many rows, which the operating system does not move, so that a GPU reads it
+    /// by itself. libtorch gives such memory to what it copies back without waiting, and `tch` has no other way to it.
     fn host_memory(&self, rows: usize) -> Result<Tensor, NetError> {
         let len = (rows.max(self.most) * self.unpacking.bytes()) as i64;
         let there = Tensor::f_zeros([len], (Kind::Uint8, self.options.device))?;
@@ -273,9 +274,9 @@ fn bytes_of(tensor: &mut Tensor) -> &mut [u8] {
         "plain bytes"
     );
     assert!(tensor.numel() > 0, "an empty tensor has no address");
-    // SAFETY: a contiguous tensor of bytes on the CPU has so many bytes there, and lives as long as the slice. No other handle
-    // to it exists but those of batches on the device, and a tensor with one is not free. All bytes were written: tensors of
-    // `host_memory` are copies of zeros.
+    // SAFETY: a contiguous tensor of bytes on the CPU has so many bytes there, and lives as long as the slice. No other
+    // handle to it exists but those of batches on the device, and a tensor with one is not free. All bytes were
+    // written: tensors of `host_memory` are copies of zeros.
     unsafe { std::slice::from_raw_parts_mut(tensor.data_ptr().cast(), tensor.numel()) }
 }
 

@@ -254,7 +254,8 @@ fn reply(shared: &Shared, jobs: Vec<Job>, evaluated: Result<(), NetError>) {
     for Job { planes, outputs, reply } in jobs {
         let evaluated = match &evaluated {
             Ok(()) => Ok(()),
-            // What fails at a batch is libtorch: other errors are those of opening a device, which are handed out as they are.
+            // What fails at a batch is libtorch: other errors are those of opening a device, which are handed out as
+            // they are.
             Err(NetError::Torch(text)) => Err(NetError::Torch(text.clone())),
             Err(error) => Err(NetError::Torch(error.to_string())),
         };

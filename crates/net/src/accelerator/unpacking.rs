@@ -4,8 +4,8 @@ use tch::{Kind, Tensor};
 
 use crate::{NetError, Packing};
 
-/// Turns [`PackedPlanes`](super::PackedPlanes) on a device into planes there. The dense form, which saves time on a network, is
-/// not read: bits of a plane each are a hundredth of what a GPU can take in.
+/// Turns [`PackedPlanes`](super::PackedPlanes) on a device into planes there. The dense form, which saves time on a
+/// network, is not read: bits of a plane each are a hundredth of what a GPU can take in.
 pub(super) struct Unpacking {
     packing: Packing,
     side: i64,

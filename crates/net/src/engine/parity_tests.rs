@@ -1,6 +1,7 @@
 //! Crate `cpu` against libtorch, over everything that a network may be.
 //!
-//! Cases are always the same: [`CASES`] of a fixed seed. `PROPTEST_CASES=2000 PROPTEST_RNG_SEED=7` runs more, and others.
+//! Cases are always the same: [`CASES`] of a fixed seed. `PROPTEST_CASES=2000 PROPTEST_RNG_SEED=7` runs more, and
+//! others.
 
 use std::ops::Range;
 
@@ -27,10 +28,10 @@ const FEW: usize = 3;
 pub(super) const TOLERANCE: f32 = 1e-5;
 /// What a probability or value in int16 differs by from f32, with small heads and scales of the same positions.
 ///
-/// The root of the mean square of a layer's error is 0.0007 of that of its outputs, so 0.0025 after 13 layers. Logits of
-/// small heads have a standard deviation of 2 at most, and the largest of some thousand errors is four to five times their
-/// deviation: 0.02, of which a probability has half. Values of a trained network were 0.024 apart at most, over 4,032
-/// positions with scales of 4,096 (experiment 0067). A plane or channel with a wrong scale makes larger errors.
+/// The root of the mean square of a layer's error is 0.0007 of that of its outputs, so 0.0025 after 13 layers. Logits
+/// of small heads have a standard deviation of 2 at most, and the largest of some thousand errors is four to five times
+/// their deviation: 0.02, of which a probability has half. Values of a trained network were 0.024 apart at most, over
+/// 4,032 positions with scales of 4,096 (experiment 0067). A plane or channel with a wrong scale makes larger errors.
 const ROUNDING: f32 = 0.03;
 /// What small heads are multiplied by: the last layers of 6x64 would have logits with a standard deviation of 15.
 const SMALL: f32 = 0.125;
@@ -243,8 +244,8 @@ fn check_bits(
     }
 }
 
-/// f32 is within the tolerance of libtorch's, int16 with small heads within [`ROUNDING`] of f32, and both precisions have
-/// the same bits with every instruction set.
+/// f32 is within the tolerance of libtorch's, int16 with small heads within [`ROUNDING`] of f32, and both precisions
+/// have the same bits with every instruction set.
 fn check(case: &Case) {
     let (weights, planes) = (case.weights(), case.planes());
     let description = weights.description().unwrap();
@@ -302,9 +303,9 @@ proptest! {
 
 /// The f32 outputs that the tests of crate `cpu` compare with are libtorch's.
 ///
-/// They are no snapshot, which expect-test compares character by character: libtorch's last bits depend on the machine, so a
-/// tolerance decides. With `UPDATE_EXPECT=1` this test writes anew the files that are not within it, as after a change of the
-/// weights beside them, and no others.
+/// They are no snapshot, which expect-test compares character by character: libtorch's last bits depend on the machine,
+/// so a tolerance decides. With `UPDATE_EXPECT=1` this test writes anew the files that are not within it, as after a
+/// change of the weights beside them, and no others.
 #[test]
 fn fixtures_of_crate_cpu_are_outputs_of_libtorch() {
     use safetensors::tensor::{Dtype, SafeTensors, TensorView};

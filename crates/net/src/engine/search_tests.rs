@@ -1,4 +1,5 @@
-//! Searches with libtorch and with crate `cpu`, both in f32: the same decisions, or ones that tolerated errors change, too.
+//! Searches with libtorch and with crate `cpu`, both in f32: the same decisions, or ones that tolerated errors change,
+//! too.
 
 use go::{Game, Move, Scoring};
 use mcts::{Algorithm, Draw, Evaluator, FirstPlay, Gumbel, Purpose, Request, Search, Selected, Settings};
@@ -125,7 +126,8 @@ impl Both {
         self.network(Noisy { session: self.torch.session(), shape: self.shape, multiple, rng })
     }
 
-    /// Compares the decisions in a game that begins with random moves; how many there are, and how many are not the same.
+    /// Compares the decisions in a game that begins with random moves; how many there are, and how many are not the
+    /// same.
     ///
     /// With reuse a decision that is not the same is the last of its game: later ones inherit its tree.
     fn compare(&self, settings: Settings, seed: u64, turns: usize, visits: u32) -> [usize; 2] {
@@ -152,7 +154,8 @@ impl Both {
         counts
     }
 
-    /// The decision after some moves of a game with errors within the tolerance; with reuse all before it have errors, too.
+    /// The decision after some moves of a game with errors within the tolerance; with reuse all before it have errors,
+    /// too.
     fn decide_with_errors(&self, settings: Settings, game: &Game, moves: &[Move], visits: u32, seed: u64) -> Decision {
         let (mut search, mut network) = (Search::new(game.clone(), settings), self.noisy(1.0, seed));
         for &mv in moves {

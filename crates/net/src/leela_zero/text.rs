@@ -1,9 +1,9 @@
 //! The lines of a file.
 //!
-//! The first says `1`, the version. Each other holds the numbers of one tensor, four lines a convolution (weights, biases,
-//! means, variances) and two a dense layer (weights, biases): the input convolution, two convolutions a block, the policy
-//! head's convolution and dense layer, the value head's convolution and two dense layers. The shape is nowhere written; it
-//! follows from how many lines there are and how many numbers they hold.
+//! The first says `1`, the version. Each other holds the numbers of one tensor, four lines a convolution (weights,
+//! biases, means, variances) and two a dense layer (weights, biases): the input convolution, two convolutions a block,
+//! the policy head's convolution and dense layer, the value head's convolution and two dense layers. The shape is
+//! nowhere written; it follows from how many lines there are and how many numbers they hold.
 
 use go::Size;
 
@@ -85,7 +85,8 @@ fn assemble(lines: Vec<Line>) -> Result<Zero, NetError> {
 fn shape(lines: &[Line], blocks: usize) -> Result<Shape, NetError> {
     let heads = lines.len() - HEADS;
     let length = |line: usize| lines[line].1.len();
-    // Biases of the input, and from the heads those of the policy's planes and moves, the value's planes and hidden layer.
+    // Biases of the input, and from the heads those of the policy's planes and moves, the value's planes and hidden
+    // layer.
     let [filters, policy_planes, moves, value_planes, value_hidden] =
         [1, heads + 1, heads + 5, heads + 7, heads + 11].map(length);
     let fail = |line: usize, problem: String| NetError::LeelaZero { line: lines[line].0, problem };

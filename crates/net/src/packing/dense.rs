@@ -1,7 +1,8 @@
 //! The planes of [`features`](crate::features) in fewer bits: what excludes each other on a point shares bits.
 //!
 //! A plane of points that has at most one (the ko, each of the last moves) is a number of two bytes, little-endian: the
-//! point, or the area of the board for none. The others become these planes of bits, each beginning with a byte of its own:
+//! point, or the area of the board for none. The others become these planes of bits, each beginning with a byte of its
+//! own:
 //!
 //! | plane | on a stone | on an empty point |
 //! |---|---|---|
@@ -14,8 +15,8 @@
 //! | 10 | | a move begins a ladder |
 //! | 11, 12 | pass-alive for the side to move, for the opponent | the same |
 //!
-//! Without tactics there are planes 0 to 3. Planes that contradict this cannot be written this way, and the packing of a
-//! batch with such planes has a bit for each of them.
+//! Without tactics there are planes 0 to 3. Planes that contradict this cannot be written this way, and the packing of
+//! a batch with such planes has a bit for each of them.
 
 use std::array::from_fn;
 use std::ops::{BitAnd, BitOr, Sub};

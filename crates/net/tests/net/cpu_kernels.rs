@@ -49,8 +49,8 @@ fn examples_of_another_board_are_not_used_for_calibration() {
     assert!(matches!(error, NetError::OtherBoard { .. }), "{error}");
 }
 
-/// The demo's scales come from games of its own; these positions are random, as none in its games are. The error was 0.0019,
-/// and 0.011 at most; saturation of a layer makes tenths.
+/// The demo's scales come from games of its own; these positions are random, as none in its games are. The error was
+/// 0.0019, and 0.011 at most; saturation of a layer makes tenths.
 #[test]
 fn own_games_calibrate_for_random_positions_too() {
     let weights = Weights::from_bytes(DEMO).unwrap();

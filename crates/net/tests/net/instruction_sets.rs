@@ -1,7 +1,7 @@
 //! What must hold of libtorch on every processor, checked with the kernels for AVX2, which most processors have.
 //!
-//! oneDNN and ATen choose their kernels once for a process, by environment variables among others, so each instruction set is
-//! a run of this test binary. `TENGEN_TEST_INSTRUCTION_SETS=all` runs it for every set that this processor has.
+//! oneDNN and ATen choose their kernels once for a process, by environment variables among others, so each instruction
+//! set is a run of this test binary. `TENGEN_TEST_INSTRUCTION_SETS=all` runs it for every set that this processor has.
 
 use std::env;
 use std::process::Command;

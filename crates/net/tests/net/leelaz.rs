@@ -1,8 +1,8 @@
 //! Exports evaluated by Leela Zero itself, and imports of its format: both outputs agree.
 //!
-//! `leelaz` is Debian's leela-zero 0.17 (`apt-get install leela-zero`). Its `heatmap` prints the network's output to the
-//! position as it is, through no symmetry: probabilities in thousandths, rounded down, and 0 for every point with a stone, the
-//! winrate of the side to move with six digits.
+//! `leelaz` is Debian's leela-zero 0.17 (`apt-get install leela-zero`). Its `heatmap` prints the network's output to
+//! the position as it is, through no symmetry: probabilities in thousandths, rounded down, and 0 for every point with a
+//! stone, the winrate of the side to move with six digits.
 
 use std::fs::File;
 use std::process::{Command, Stdio};

@@ -149,8 +149,8 @@ fn output_is_independent_of_the_number_of_positions() {
     }
 }
 
-/// Widths that are multiples of what a vector register holds and widths that are not, of the tower, of the heads and of what
-/// is pooled, on boards of several sizes; a row at every place, and in batches of other sizes.
+/// Widths that are multiples of what a vector register holds and widths that are not, of the tower, of the heads and of
+/// what is pooled, on boards of several sizes; a row at every place, and in batches of other sizes.
 #[test]
 fn rows_are_independent_for_every_width() {
     for (nth, filters) in [1, 8, 12, 20, 48].into_iter().enumerate() {

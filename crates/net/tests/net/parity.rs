@@ -101,8 +101,8 @@ fn pytorch_trains_to_the_same_weights() {
     assert_eq!(counted.len(), 48);
     let [all, features] = kinds(shape());
     let mut folders = Vec::new();
-    // Steps of Adam are gradients over their root mean square, so that rounding of small ones counts as much as of large ones.
-    // Made-up weights of a network with squeezes make large numbers that cancel, and a steep loss.
+    // Steps of Adam are gradients over their root mean square, so that rounding of small ones counts as much as of
+    // large ones. Made-up weights of a network with squeezes make large numbers that cancel, and a steep loss.
     for (optimizer, rate, shape, slack) in [
         (Optimizer::Sgd, 0.02, shape(), 1),
         (Optimizer::Nesterov, 0.02, shape(), 1),

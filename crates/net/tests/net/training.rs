@@ -436,7 +436,8 @@ fn check_ema(train_config: TrainConfig, decays: &[f64]) {
     }
 }
 
-/// At first d is (1 + t)/(10 + t), which is 1/10 and 2/11; 3/12 is more than the decay of 1/5. Trained weights have no warm-up.
+/// At first d is (1 + t)/(10 + t), which is 1/10 and 2/11; 3/12 is more than the decay of 1/5. Trained weights have no
+/// warm-up.
 #[test]
 fn ema_follows_the_weights_by_its_decay_after_a_warm_up() {
     let mut train_config = train_config(0.1);

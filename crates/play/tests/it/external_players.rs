@@ -7,7 +7,8 @@ use record::{EndReason, GameRecord, Outcome};
 
 use crate::{config, play};
 
-/// Plays the first legal point until there are few left, then passes; at a turn of its own choice it does something else.
+/// Plays the first legal point until there are few left, then passes; at a turn of its own choice it does something
+/// else.
 #[derive(Clone, Debug)]
 struct Scripted {
     /// Its response from the n-th on.

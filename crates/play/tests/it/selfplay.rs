@@ -474,7 +474,8 @@ fn handed_off(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
     records
 }
 
-/// However far the search was that the newer model found, the game is the same: it follows from its models and its seed.
+/// However far the search was that the newer model found, the game is the same: it follows from its models and its
+/// seed.
 #[test]
 fn newer_model_continues_a_game_at_the_present_move() {
     for search in ["search.algorithm=puct", "search.algorithm=gumbel"] {

@@ -91,8 +91,8 @@ mod tests {
         assert!((chances.expected() - 0.5).abs() < 1e-15);
     }
 
-    /// p·q·(1 − 6·p·q) without draws. Equal players with win : draw : loss = 2 : 1 : 2 make 1, ½ or 0 points: the fourth moment
-    /// about ½ is 4/5·1/16 = 1/20, the variance 1/5, and 1/20 − 3/25 = −7/100.
+    /// p·q·(1 − 6·p·q) without draws. Equal players with win : draw : loss = 2 : 1 : 2 make 1, ½ or 0 points: the
+    /// fourth moment about ½ is 4/5·1/16 = 1/20, the variance 1/5, and 1/20 − 3/25 = −7/100.
     #[test]
     fn fourth_cumulant_is_that_of_the_points() {
         for d in [-2.0_f64, 0.0, 0.3] {

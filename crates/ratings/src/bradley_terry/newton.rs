@@ -187,7 +187,8 @@ impl<'a> Posterior<'a> {
         Posterior { prior, layout, games }
     }
 
-    /// Climbs to the top, from `start` if one is known that is near. The log posterior is concave, so there is only one.
+    /// Climbs to the top, from `start` if one is known that is near. The log posterior is concave, so there is only
+    /// one.
     ///
     /// As long as the Hessian of an earlier place leads up well it is used again: for many players, taking it apart is
     /// what costs time. The last one is that of the top.

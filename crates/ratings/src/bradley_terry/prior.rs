@@ -128,8 +128,9 @@ impl Prior {
         Prior { ties: ties.collect(), fixed, first_move, draws, has_anchors: false }
     }
 
-    /// The same beliefs on the scale of these anchors. A player that was only called 0 to hold the scale is not held any more:
-    /// it is where the beliefs about differences put it. Another belief about it would count one of them twice.
+    /// The same beliefs on the scale of these anchors. A player that was only called 0 to hold the scale is not held
+    /// any more: it is where the beliefs about differences put it. Another belief about it would count one of them
+    /// twice.
     #[must_use]
     pub fn anchored(mut self, anchors: &[Anchor]) -> Prior {
         if !anchors.is_empty() {

@@ -69,8 +69,9 @@ pub fn by_age(ages: &[Option<u32>]) -> Vec<usize> {
     models
 }
 
-/// Every model against the one with the highest rating, by the root of its chance to be better than that. The chance itself
-/// would leave the rest of the top unknown, and finds the best one hardly sooner (`experiments/0008-pairing-rules`).
+/// Every model against the one with the highest rating, by the root of its chance to be better than that. The chance
+/// itself would leave the rest of the top unknown, and finds the best one hardly sooner
+/// (`experiments/0008-pairing-rules`).
 fn best(ratings: &Ratings, models: &[usize]) -> Vec<Contrast> {
     let stronger = |&&a: &&usize, &&b: &&usize| ratings.rating(a).elo.total_cmp(&ratings.rating(b).elo);
     let Some(&top) = models.iter().max_by(stronger) else { return Vec::new() };

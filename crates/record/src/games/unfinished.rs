@@ -1,7 +1,7 @@
 //! Games that were left before their end, as a table: one row a game.
 //!
-//! As in the table of games, without what is known at the end only; and with the policies that searches found, since a game that
-//! is not over has no examples yet.
+//! As in the table of games, without what is known at the end only; and with the policies that searches found, since a
+//! game that is not over has no examples yet.
 
 use std::sync::Arc;
 

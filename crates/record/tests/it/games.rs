@@ -157,8 +157,8 @@ fn invalid_visits_make_no_examples() {
     assert!(game.examples().unwrap_err().to_string().contains("value NaN is not between -1 and 1"));
 }
 
-/// The stone of White cannot live: the whole board is pass-alive for Black. As the board stands, the point beside that stone is
-/// neutral.
+/// The stone of White cannot live: the whole board is pass-alive for Black. As the board stands, the point beside that
+/// stone is neutral.
 ///
 /// ```text
 /// O . X

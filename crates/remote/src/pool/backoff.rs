@@ -7,8 +7,8 @@ use std::time::Duration;
 use rand::Rng;
 use rand::RngExt;
 
-/// The pause after so many failures in a row: it doubles from `first` to `longest`, and half of it is up to chance, so that
-/// clients that lost a server together do not come back together.
+/// The pause after so many failures in a row: it doubles from `first` to `longest`, and half of it is up to chance, so
+/// that clients that lost a server together do not come back together.
 pub(crate) fn pause([first, longest]: [Duration; 2], failures: u32, random: &mut impl Rng) -> Duration {
     let whole = first.saturating_mul(1 << failures.min(16)).min(longest);
     whole / 2 + (whole / 2).mul_f64(random.random())

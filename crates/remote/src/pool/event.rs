@@ -17,10 +17,11 @@ pub(crate) struct Connection {
 /// Something that happened on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The server has returned the greeting, and says who it is. So many positions may be outstanding, and be in a batch.
+    /// The server has returned the greeting, and says who it is. So many positions may be outstanding, and be in a
+    /// batch.
     Welcome { credit: u32, most: u32, server: String },
-    /// So many positions may be outstanding from now on. A server says so every [`LIVENESS`](crate::LIVENESS) while batches
-    /// are outstanding.
+    /// So many positions may be outstanding from now on. A server says so every [`LIVENESS`](crate::LIVENESS) while
+    /// batches are outstanding.
     Credit { credit: u32 },
     /// The response to an attempt.
     Answer { attempt: u64, reply: Reply },
@@ -35,8 +36,8 @@ pub(crate) enum Reply {
     Evaluated,
     /// The server is full; it may be tried again after this time.
     Exhausted { retry_after: Option<Duration>, reason: String },
-    /// The server cannot load the model for now, or its device failed; it may be tried again after this time. Other batches are
-    /// not concerned.
+    /// The server cannot load the model for now, or its device failed; it may be tried again after this time. Other
+    /// batches are not concerned.
     Later { retry_after: Duration, reason: String },
     /// The deadline passed before the server came to evaluate the batch.
     Expired,

@@ -29,8 +29,8 @@ pub(crate) struct Server {
     pub(crate) most: u32,
     /// The models of which it has evaluated a batch over this connection.
     warm: BTreeSet<u64>,
-    /// Positions that may be outstanding beside the credit. It doubles with each response, so that a server that comes back is
-    /// not met with everything at once.
+    /// Positions that may be outstanding beside the credit. It doubles with each response, so that a server that comes
+    /// back is not met with everything at once.
     window: u32,
     /// It was full, and gets nothing before.
     busy: Time,
@@ -104,8 +104,8 @@ impl Server {
         self.state = State::Up { since: now, settled };
     }
 
-    /// The connection is gone. Time that was spent on connecting counts as pause, so that a server behind a line on which
-    /// everything is lost is found as soon as one that refuses connections.
+    /// The connection is gone. Time that was spent on connecting counts as pause, so that a server behind a line on
+    /// which everything is lost is found as soon as one that refuses connections.
     pub(super) fn fall(&mut self, now: Time, settings: &Settings, random: &mut impl Rng) {
         let (lasted, paused_since) = match self.state {
             State::Up { since, .. } => (now.saturating_sub(since), now),
@@ -156,7 +156,8 @@ impl Server {
         self.exhausted.get_or_insert(now);
     }
 
-    /// Whether a batch waits for its capacity: it had some lately, and had none for the batch, if ever, since not long ago.
+    /// Whether a batch waits for its capacity: it had some lately, and had none for the batch, if ever, since not long
+    /// ago.
     pub(super) fn holds(&self, now: Time, turned_away: Option<Time>, settings: &Settings) -> bool {
         let since = self.exhausted.into_iter().chain(turned_away).min();
         since.is_none_or(|since| now < since + settings.deadline)

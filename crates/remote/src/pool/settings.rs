@@ -11,17 +11,19 @@ use crate::LIVENESS;
 pub(crate) struct Settings {
     /// A batch is overdue after this time, and goes to another server as well. Servers that are slower have longer.
     pub(crate) deadline: Duration,
-    /// The same for the first batches of a model on a connection: the server may have to load the model, and is not silent then.
+    /// The same for the first batches of a model on a connection: the server may have to load the model, and is not
+    /// silent then.
     pub(crate) cold: Duration,
-    /// A server with outstanding batches that sends nothing for this time is stopped or cut off: it says something every
-    /// [`LIVENESS`].
+    /// A server with outstanding batches that sends nothing for this time is stopped or cut off: it says something
+    /// every [`LIVENESS`].
     pub(crate) silence: Duration,
     /// Time for a connection and its greeting, and for the response to a ping.
     pub(crate) connect: Duration,
-    /// The first and the longest pause before a connection is tried again, from its loss or from the beginning of the last try.
+    /// The first and the longest pause before a connection is tried again, from its loss or from the beginning of the
+    /// last try.
     pub(crate) backoff: [Duration; 2],
-    /// A server that comes back is used beside others after it was up for a time between these. Chance spreads its clients, which
-    /// a server that was stopped greets all at once.
+    /// A server that comes back is used beside others after it was up for a time between these. Chance spreads its
+    /// clients, which a server that was stopped greets all at once.
     pub(crate) settle: [Duration; 2],
     /// Pause after a server was full and gave no hint.
     pub(crate) busy: Duration,
@@ -31,8 +33,9 @@ pub(crate) struct Settings {
     pub(crate) refused: Duration,
     /// How often a batch is offered to all servers that refuse it.
     pub(crate) rounds: u32,
-    /// A connection is closed when a batch is outstanding and the server sends nothing for the first time, or when a batch had no
-    /// response for the second: the server may have lost it. Both are below the patience, so that another has time.
+    /// A connection is closed when a batch is outstanding and the server sends nothing for the first time, or when a
+    /// batch had no response for the second: the server may have lost it. Both are below the patience, so that another
+    /// has time.
     pub(crate) give_up: [Duration; 2],
     /// A batch fails when no server has evaluated it for this time.
     pub(crate) patience: Duration,

@@ -64,8 +64,8 @@ fn namespace() -> String {
     fs::read_link("/proc/self/ns/pid").map(|path| path.display().to_string()).unwrap_or_default()
 }
 
-/// When a process began, in ticks since the machine started (proc(5), field 22); `None` when it is gone, or ended and not
-/// waited for.
+/// When a process began, in ticks since the machine started (proc(5), field 22); `None` when it is gone, or ended and
+/// not waited for.
 pub(super) fn started(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name in parentheses may hold anything.

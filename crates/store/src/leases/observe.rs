@@ -16,7 +16,8 @@ pub struct HeldLease {
     pub name: String,
     /// When the process took it by the clock of the place, in milliseconds since 1970.
     pub since: i64,
-    /// Since when a probe of another process has had no response, in the same way; the holder responds within half a minute.
+    /// Since when a probe of another process has had no response, in the same way; the holder responds within half a
+    /// minute.
     pub probed_since: Option<i64>,
     number: u32,
 }

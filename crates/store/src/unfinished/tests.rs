@@ -89,7 +89,8 @@ fn games_handed_off_twice_are_in_one_place() {
     assert!(!store.files().unwrap().iter().any(|(file, _)| *file == first));
 }
 
-/// Its worker was killed after it had handed them off again, and before it had deleted the file that it had taken them from.
+/// Its worker was killed after it had handed them off again, and before it had deleted the file that it had taken them
+/// from.
 #[test]
 fn games_handed_off_twice_are_those_of_the_later_file() {
     let store = store();

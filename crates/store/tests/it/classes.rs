@@ -1,5 +1,5 @@
-//! Classes of errors. `object_store` tells some of them apart only in its texts, so these tests make the errors with the
-//! version of `Cargo.lock`: they fail when another version words them otherwise.
+//! Classes of errors. `object_store` tells some of them apart only in its texts, so these tests make the errors with
+//! the version of `Cargo.lock`: they fail when another version words them otherwise.
 
 use bytes::Bytes;
 use exit_class::{Classified, ExitClass};

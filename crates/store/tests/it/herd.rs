@@ -106,7 +106,8 @@ fn worker_asks_for_the_names_of_its_own_files_only() {
     let lists: Vec<&String> = asked.iter().filter(|line| line.starts_with("LIST")).collect();
     // The archives once in a process, to see that none is missing.
     assert_eq!(lists, ["LIST stores/r/games/000060/1-", "LIST stores/r/games/archive/"]);
-    // One file of its own and one of a series whose name begins alike; the next archive; the end and the columns of a file.
+    // One file of its own and one of a series whose name begins alike; the next archive; the end and the columns of a
+    // file.
     assert!(asked.len() <= 9, "{asked:#?}");
     assert_eq!(run.games().indices(MODELS, "3").unwrap().len(), 0);
     assert!(server.asked().len() <= 3);

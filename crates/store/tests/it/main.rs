@@ -1,5 +1,5 @@
-//! The store, on every kind of place there is: a folder, memory, and an S3 server, each of them also behind an unreliable
-//! line. What is checked `on_every_store` or `on_every_run` is what every place must do alike.
+//! The store, on every kind of place there is: a folder, memory, and an S3 server, each of them also behind an
+//! unreliable line. What is checked `on_every_store` or `on_every_run` is what every place must do alike.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
 
@@ -49,8 +49,8 @@ fn on_every_reliable_store(check: impl Fn(&Store) + Sync) {
     );
 }
 
-/// Lost and delayed requests and lost responses everywhere; on the server, whose connections can break, also refusals and
-/// truncated responses.
+/// Lost and delayed requests and lost responses everywhere; on the server, whose connections can break, also refusals
+/// and truncated responses.
 fn on_every_unreliable_store(check: impl Fn(&Store) + Sync) {
     let (folder, server) = (TempDir::new().unwrap(), Server::with_faults(ONE_IN, 3).unwrap());
     let in_folder = Store::open(folder.path().to_str().unwrap()).unwrap();

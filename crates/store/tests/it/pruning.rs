@@ -215,7 +215,8 @@ fn readable_games_of_archives_are_missed_by_none() {
     });
 }
 
-/// A compaction was killed after it had published an archive, whose readable games were pruned before the next compaction.
+/// A compaction was killed after it had published an archive, whose readable games were pruned before the next
+/// compaction.
 #[test]
 fn compaction_ends_what_an_archive_without_readable_games_replaces() {
     let (folder, run) = in_folder();

@@ -29,8 +29,8 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    /// Raises the probabilities of a policy to the power `1 / temperature`, so that it is surer below 1; policies have the
-    /// temperatures in turn.
+    /// Raises the probabilities of a policy to the power `1 / temperature`, so that it is surer below 1; policies have
+    /// the temperatures in turn.
     pub(crate) fn sharpen(&mut self, temperatures: &[f32]) {
         for (Sample { policy, .. }, temperature) in self.samples.iter_mut().zip(temperatures.iter().cycle()) {
             // Relative to the largest, so that none of them vanishes that counts.
@@ -64,8 +64,8 @@ impl Games {
     }
 }
 
-/// Evaluations in the canonical orientation, up to `count` of them: games in order, so that the first half shares no game with
-/// the second but for those that are in progress between.
+/// Evaluations in the canonical orientation, up to `count` of them: games in order, so that the first half shares no
+/// game with the second but for those that are in progress between.
 ///
 /// # Errors
 /// The model fails.

@@ -77,7 +77,8 @@ fn colour(number: Option<i8>) -> Option<(&'static str, u8)> {
     (strength > 0).then_some((if number < 0 { "below" } else { "above" }, strength))
 }
 
-/// A bar for each channel of a batch norm, in ascending order; dead ones are marked below. What is no number has no bar.
+/// A bar for each channel of a batch norm, in ascending order; dead ones are marked below. What is no number has no
+/// bar.
 pub(super) fn channels(norm: &Norm, number: usize, of: &str, numbers: &[Option<f64>]) -> Markup {
     let (width, height, foot) = (190.0, 34.0, 6.0);
     let mut order: Vec<(f64, usize)> =

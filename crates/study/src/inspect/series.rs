@@ -17,8 +17,8 @@ use crate::StudyError;
 /// Bars of a histogram.
 const BARS: usize = 24;
 
-/// The share of a tensor's numbers beyond either end of the range that its histograms have; they are counted in the bar at
-/// that end. A single outlier would leave one bar for all others.
+/// The share of a tensor's numbers beyond either end of the range that its histograms have; they are counted in the bar
+/// at that end. A single outlier would leave one bar for all others.
 const BEYOND: f64 = 0.002;
 
 /// All that the page shows.

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use crate::statistics::{Estimate, three_places};
 
-/// The squared error of a model less that of another on the same positions: means with half of their 95 % intervals. Two models
-/// are often wrong on the same positions, so that the interval may be far narrower than those of both errors.
+/// The squared error of a model less that of another on the same positions: means with half of their 95 % intervals.
+/// Two models are often wrong on the same positions, so that the interval may be far narrower than those of both
+/// errors.
 #[derive(Serialize)]
 pub(super) struct Difference {
     /// The other model.

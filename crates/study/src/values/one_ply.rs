@@ -1,5 +1,5 @@
-//! A one-ply search with the network's values, beside the network's policy: where the two choose other moves, a deep search
-//! tells whether the values help or hurt.
+//! A one-ply search with the network's values, beside the network's policy: where the two choose other moves, a deep
+//! search tells whether the values help or hurt.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -17,8 +17,8 @@ use super::outputs;
 use crate::batched_search::BatchedSearch;
 use crate::statistics::Share;
 
-/// Moves that are compared by their values, at most: those with the highest priors. Each value has an error, so that with more
-/// moves the best one is more often best by chance.
+/// Moves that are compared by their values, at most: those with the highest priors. Each value has an error, so that
+/// with more moves the best one is more often best by chance.
 const MOVES: usize = 16;
 
 /// How often a one-ply search chooses another move than the policy, and the visits of both in the deep search.
@@ -79,8 +79,8 @@ impl OnePly {
     }
 }
 
-/// The move, of one at least, after which the network's value is best for the mover, or the outcome where the move ends the
-/// game; of equals the first. As in a search, the network sees each position in a random symmetry.
+/// The move, of one at least, after which the network's value is best for the mover, or the outcome where the move ends
+/// the game; of equals the first. As in a search, the network sees each position in a random symmetry.
 fn best(
     settings: &Settings,
     game: &Game,
@@ -110,8 +110,8 @@ fn best(
     Ok(best.expect("one move at least").0)
 }
 
-/// The visits of a move in the deep search beside those of the move with the highest prior; `None` where it is the same move.
-/// Moves that the file does not list have none.
+/// The visits of a move in the deep search beside those of the move with the highest prior; `None` where it is the same
+/// move. Moves that the file does not list have none.
 fn compare(reference: &DeepPosition, mv: Move, highest_prior: Move) -> Option<Ordering> {
     let visits = |mv: Move| reference.visits.iter().find(|(of, _)| *of == mv).map_or(0, |(_, visits)| *visits);
     (mv != highest_prior).then(|| visits(mv).cmp(&visits(highest_prior)))

@@ -3,7 +3,8 @@
 use go::Move;
 use mcts::{Evaluator, Request, Search, Ticket, Value};
 
-/// The moves that a search considers, one at least, with the network's priors: the highest first, of equals the lowest move.
+/// The moves that a search considers, one at least, with the network's priors: the highest first, of equals the lowest
+/// move.
 pub(super) fn priors(search: &Search) -> Vec<(Move, f32)> {
     let size = search.game().size();
     let mut priors = search.priors();

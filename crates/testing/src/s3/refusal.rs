@@ -53,7 +53,8 @@ impl Refusal {
     }
 }
 
-/// The response to a request to delete objects that the client may not delete: it succeeds, and each object has an error.
+/// The response to a request to delete objects that the client may not delete: it succeeds, and each object has an
+/// error.
 pub(crate) fn not_deleted(request: &str) -> Answer {
     let keys = request.split("<Key>").skip(1).filter_map(|rest| Some(rest.split_once("</Key>")?.0));
     let error =

@@ -66,8 +66,8 @@ impl Comparison {
         *self.lock() = State::Current(Instant::now(), time);
     }
 
-    /// Compares a version with the one that `read` finds, behind the caller, if that is due. While none can be read, the model
-    /// stays.
+    /// Compares a version with the one that `read` finds, behind the caller, if that is due. While none can be read,
+    /// the model stays.
     pub(super) fn begin(
         self: &Arc<Self>,
         comparisons: Comparisons,

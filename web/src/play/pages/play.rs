@@ -103,7 +103,8 @@ fn new_game(most_visits: u32) -> Markup {
                     label for="varies" { "The model varies its opening" }
                 }
             }
-            // Enabled when the list of models is there: a game that began before it would be replaced by the first of the page.
+            // Enabled when the list of models is there: a game that began before it would be replaced by the first of
+            // the page.
             button.primary #start disabled { "Start" }
         }
     }

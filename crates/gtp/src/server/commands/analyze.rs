@@ -29,8 +29,8 @@ pub(super) fn analyze(
     done()
 }
 
-/// As `genmove`, with intermediate and final results. Only GoGui's interruption makes it hurry. The response begins with the
-/// first result: before that it can still be a failure.
+/// As `genmove`, with intermediate and final results. Only GoGui's interruption makes it hurry. The response begins
+/// with the first result: before that it can still be a failure.
 pub(super) fn genmove_analyze(
     session: &mut Session<'_>,
     dialect: Dialect,

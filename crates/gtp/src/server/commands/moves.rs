@@ -12,8 +12,8 @@ pub(super) fn play(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     if arguments.len() == 2 { play_sequence(session, arguments) } else { Err(Failure::Syntax) }
 }
 
-/// GoGui's: several moves, all or none, as `COLOR VERTEX COLOR VERTEX…`. As in KataGo they may repeat a board, as the game may
-/// have another ko rule. By none is a ko retaken at once.
+/// GoGui's: several moves, all or none, as `COLOR VERTEX COLOR VERTEX…`. As in KataGo they may repeat a board, as the
+/// game may have another ko rule. By none is a ko retaken at once.
 pub(super) fn play_sequence(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     let mut game = session.game.clone();
     for pair in arguments.chunks(2) {

@@ -17,8 +17,8 @@ pub(super) fn kata_get_rules(session: &mut Session<'_>, arguments: &[&str]) -> A
     Ok(Ruleset::katago(session.bonus))
 }
 
-/// KataGo's: the rules of the game, by a name or as a JSON object. Those that mean ours are accepted, with what they give
-/// White for handicap stones.
+/// KataGo's: the rules of the game, by a name or as a JSON object. Those that mean ours are accepted, with what they
+/// give White for handicap stones.
 pub(super) fn kata_set_rules(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     // Names may have two words, and JSON may have spaces.
     let text = arguments.join(" ");

@@ -84,8 +84,8 @@ fn before_passes(mut game: Game) -> Game {
     game
 }
 
-/// A move on a liberty of dead stones that loses nothing: pass-alive regions stay pass-alive, and its own chain keeps two
-/// liberties unless it captures. The one that captures most, and then the one that leaves the most liberties.
+/// A move on a liberty of dead stones that loses nothing: pass-alive regions stay pass-alive, and its own chain keeps
+/// two liberties unless it captures. The one that captures most, and then the one that leaves the most liberties.
 fn capture(game: &Game, dead: PointSet) -> Option<Point> {
     let color = game.to_move();
     let safe = *game.pass_alive().of(color) & *game.position().stones().of(color);

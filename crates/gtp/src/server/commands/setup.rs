@@ -52,8 +52,8 @@ fn half_points(komi: f32) -> f32 {
     ((2.0 * f64::from(komi)).round() / 2.0 + 0.0) as f32
 }
 
-/// KGS's: `kgs-chat game|private USER MESSAGE`. Says which program this is to users who ask in private; in a game it keeps
-/// silent, which is to fail.
+/// KGS's: `kgs-chat game|private USER MESSAGE`. Says which program this is to users who ask in private; in a game it
+/// keeps silent, which is to fail.
 pub(super) fn kgs_chat(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     match *arguments {
         ["private", _, _, ..] => Ok(format!("{} {}", session.setup.name, session.setup.version)),

@@ -2,11 +2,12 @@
 
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket};
 
-/// Positions after which a flush is due: caches keep what they returned until the flush after that, on 19x19 3 KB a position.
+/// Positions after which a flush is due: caches keep what they returned until the flush after that, on 19x19 3 KB a
+/// position.
 pub(super) const MOST: usize = 1024;
 
-/// A model whose evaluations count as not ready once [`MOST`] positions were submitted, so that a search that finds all in
-/// caches returns at the end of a round. The rounds stay the same, and with them the search.
+/// A model whose evaluations count as not ready once [`MOST`] positions were submitted, so that a search that finds all
+/// in caches returns at the end of a round. The rounds stay the same, and with them the search.
 pub(super) struct Bounded<'a> {
     model: &'a mut dyn Evaluator,
     submitted: usize,

@@ -214,7 +214,8 @@ const BEST: &str = "C3";
 
 const PRIORS: [(&str, f32); 6] = [("A1", 0.75), ("B1", 0.06), ("D1", 0.05), ("E1", 0.04), ("A2", 0.03), (BEST, 0.02)];
 
-/// Prefers A1 for Black, which loses, to four other moves, to C3, which wins. What follows the first move changes nothing.
+/// Prefers A1 for Black, which loses, to four other moves, to C3, which wins. What follows the first move changes
+/// nothing.
 fn prefers_a1(request: &Request<'_>) -> (Vec<f32>, Value) {
     let game = request.game;
     let size = game.size();
@@ -259,7 +260,8 @@ fn timed_gumbel_search_finds_a_move_that_the_prior_hides() {
     }
 }
 
-/// With four visits it considers two moves, which lose, and it is not changed by what was thought without an end before.
+/// With four visits it considers two moves, which lose, and it is not changed by what was thought without an end
+/// before.
 #[test]
 fn gumbel_search_of_fixed_visits_considers_its_moves() {
     let visited = |player: &mut EnginePlayer| {

@@ -418,7 +418,8 @@ fn segments_of_short_programs_are_merged_by_the_program_that_comes_next() {
     assert_eq!([next(7), next(1)], [(7, 7), (1, 8)]);
 }
 
-/// The segment that replaces four others is published; then the process is killed, before or between the deletions of these.
+/// The segment that replaces four others is published; then the process is killed, before or between the deletions of
+/// these.
 #[test]
 fn compaction_that_is_killed_between_its_steps_leaves_every_evaluation() {
     for deletions in 0..=4 {

@@ -283,8 +283,8 @@ fn returning_server_is_used_at_once_where_there_is_no_other() {
     assert_eq!(world.at(batch), [0]);
 }
 
-/// When clients are connected to a server that is back, and have batches from it. One that was down refuses connections, and one
-/// that was stopped accepts what waits when it goes on.
+/// When clients are connected to a server that is back, and have batches from it. One that was down refuses
+/// connections, and one that was stopped accepts what waits when it goes on.
 fn returns(clients: u64, was_stopped: bool) -> [Vec<Duration>; 2] {
     let (mut connected, mut returned) = (Vec::new(), Vec::new());
     for seed in 0..clients {
