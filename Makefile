@@ -1,9 +1,8 @@
 # Each target installs missing prerequisites.
 
 CONFIG ?= configs/9x9.toml
-# Many tests wait for a server with fault injection, for retries that end, or for a browser, so more of them run at a time than
-# there are cores.
-TEST_THREADS ?= $(shell expr 3 \* $$(nproc))
+# Many tests wait for a server with fault injection, so more of them run at a time than there are cores.
+TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
 # The versions of make test-cluster; make test has a short form with the first.
 KUBERNETES = 1.37.2 1.34.4
 # The build folder, absolute. Not by abspath, which takes a path with a blank for two.
