@@ -119,8 +119,19 @@ impl Rows<'_> {
         symmetries: &[Symmetry],
     ) -> Result<(), NetError> {
         let Rows { planes, columns } = self;
-        let Columns { policies, mask, outcomes, searches, ownership, ownership_known, .. } = columns;
-        let Columns { scores, scores_known, opponent_moves, weights, .. } = columns;
+        // Without `..`: a column that nothing encodes would be trained on zeros.
+        let Columns {
+            policies,
+            mask,
+            outcomes,
+            searches,
+            ownership,
+            ownership_known,
+            scores,
+            scores_known,
+            opponent_moves,
+            weights,
+        } = columns;
         let (moves, area) = (size.moves(), size.area());
         let mut replay = Replay::new(size);
         for (row, (example, &symmetry)) in examples.iter().zip(symmetries).enumerate() {
