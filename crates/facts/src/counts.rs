@@ -93,7 +93,7 @@ impl Counts {
             self.would_resign_wrongly += u64::from(wrongly == Some(true));
         }
         self.positions += u64::from(summary.positions);
-        // No game that is played is longer.
+        // A longer game, as a record may have it, counts as one of so many moves.
         let length = (game.moves as usize).min(MOST_MOVES);
         if self.lengths.len() <= length {
             self.lengths.resize(length + 1, 0);
