@@ -43,8 +43,7 @@ impl Game {
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        let allowed = Size::new(self.size).is_ok_and(|size| size.allows_komi(self.komi));
-        rule(allowed, "game.komi", self.komi, "must not exceed the area of the board")
+        rule(self.board().allows_komi(self.komi), "game.komi", self.komi, "must not exceed the area of the board")
     }
 }
 
