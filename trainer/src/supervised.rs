@@ -191,6 +191,9 @@ fn order(count: usize, seed: u64, round: u64) -> Vec<u32> {
 }
 
 /// Converts human games for a run of this configuration; `worker` is the worker of their records.
+///
+/// # Panics
+/// As [`config::Game::board`].
 pub fn converter(config: &RunConfig, worker: &str) -> Converter {
     Converter {
         size: config.game.board(),

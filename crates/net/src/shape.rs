@@ -113,6 +113,9 @@ impl Shape {
     }
 
     /// The shape of a configuration.
+    ///
+    /// # Panics
+    /// As [`config::Game::board`].
     pub fn new(game: &config::Game, network: &config::Network) -> Shape {
         Shape::of_network(game.board(), network)
     }
