@@ -246,7 +246,7 @@ impl UnitSpec {
     /// Whether the batch norm has a scale and a shift. Those of the heads do not, as in Minigo: a head is one or two
     /// planes, whose first values are noise to the layers behind, and training would sooner shift the whole plane below
     /// the ReLU, where all gradients are 0, than fit it.
-    pub fn has_scale(&self) -> bool {
+    fn has_scale(&self) -> bool {
         self.kernel > 1
     }
 

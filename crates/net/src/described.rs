@@ -23,9 +23,9 @@ impl Weights {
             let Convolution { weight, bias, .. } = convolution(network, &unit);
             without_norm(&unit, weight.clone(), bias.clone(), &mut tensors);
         }
-        for (name, dense) in dense_layers(network) {
-            tensors.insert(format!("{name}.weight"), dense.weight.clone());
-            tensors.insert(format!("{name}.bias"), dense.bias.clone());
+        for (spec, dense) in shape.dense_layers().iter().zip(dense_layers(network)) {
+            let [weight, bias] = spec.tensors();
+            tensors.extend([(weight.name, dense.weight.clone()), (bias.name, dense.bias.clone())]);
         }
         for spec in shape.tensors() {
             let found = tensors.get(&spec.name).map_or(0, Vec::len);
@@ -94,22 +94,18 @@ pub(crate) fn convolution<'a>(network: &'a Description, unit: &UnitSpec) -> &'a 
     }
 }
 
-fn dense_layers(network: &Description) -> Vec<(String, &Dense)> {
-    let mut layers = Vec::new();
-    for (index, block) in network.blocks.iter().enumerate() {
-        let name = |part: &str| format!("blocks.{index}.{part}");
-        layers.extend(block.pooled.iter().map(|(_, dense)| (name("pool.dense"), dense)));
-        if let Some([hidden, out]) = &block.squeeze {
-            layers.extend([(name("squeeze.hidden"), hidden), (name("squeeze.out"), out)]);
-        }
+/// Its dense layers in the order of [`cpu::Layout::dense_layers`].
+fn dense_layers(network: &Description) -> Vec<&Dense> {
+    let mut layers: Vec<&Dense> = Vec::new();
+    for block in &network.blocks {
+        layers.extend(block.pooled.iter().map(|(_, dense)| dense));
+        layers.extend(block.squeeze.iter().flatten());
     }
     match &network.policy.head {
-        cpu::PolicyHead::Dense(dense) => layers.push(("policy.dense".to_owned(), dense)),
-        cpu::PolicyHead::Convolution { board, pass } => {
-            layers.extend([("policy.board".to_owned(), board), ("policy.pass".to_owned(), pass)]);
-        }
+        cpu::PolicyHead::Dense(dense) => layers.push(dense),
+        cpu::PolicyHead::Convolution { board, pass } => layers.extend([board, pass]),
     }
-    layers.extend([("value.hidden".to_owned(), &network.value.hidden), ("value.out".to_owned(), &network.value.out)]);
+    layers.extend([&network.value.hidden, &network.value.out]);
     layers
 }
 
@@ -125,8 +121,9 @@ mod tests {
             let Convolution { weight, bias, .. } = convolution(network, &unit);
             all.extend([(format!("{}.weight", unit.name), weight.clone()), (unit.name, bias.clone())]);
         }
-        for (name, dense) in dense_layers(network) {
-            all.extend([(format!("{name}.weight"), dense.weight.clone()), (name, dense.bias.clone())]);
+        for (spec, dense) in found.dense_layers().iter().zip(dense_layers(network)) {
+            let [weight, bias] = spec.tensors();
+            all.extend([(weight.name, dense.weight.clone()), (bias.name, dense.bias.clone())]);
         }
         all
     }

@@ -202,15 +202,16 @@ pub(crate) fn without_norm(
     bias: Vec<f32>,
     tensors: &mut BTreeMap<String, Vec<f32>>,
 ) {
-    let mut put = |part: &str, numbers| _ = tensors.insert(format!("{}.{part}", unit.name), numbers);
-    put("conv.weight", weight);
-    put("norm.running_var", vec![(1.0 - EPSILON) as f32; unit.outputs]);
-    if unit.has_scale() {
-        put("norm.weight", vec![1.0; unit.outputs]);
-        put("norm.bias", bias);
-        put("norm.running_mean", vec![0.0; unit.outputs]);
+    let specs = unit.tensors();
+    let mut put = |spec: TensorSpec, numbers| _ = tensors.insert(spec.name, numbers);
+    put(specs.weight, weight);
+    put(specs.variance, vec![(1.0 - EPSILON) as f32; unit.outputs]);
+    if let Some([scale, shift]) = specs.scale_and_shift {
+        put(scale, vec![1.0; unit.outputs]);
+        put(shift, bias);
+        put(specs.mean, vec![0.0; unit.outputs]);
     } else {
-        put("norm.running_mean", bias.iter().map(|bias| -bias).collect());
+        put(specs.mean, bias.iter().map(|bias| -bias).collect());
     }
 }
 

@@ -7,7 +7,7 @@
 use config::{PolicyHead, ValueHead};
 
 use super::numbers::{Convolution, DENSE, Dense, Zero, to_leela_zero};
-use crate::layout::{EPSILON, UnitSpec};
+use crate::layout::{EPSILON, TensorSpec, UnitSpec};
 use crate::{Inputs, NetError, Shape, Weights};
 
 /// Weights of ours in Leela Zero's way.
@@ -40,12 +40,15 @@ pub(crate) fn unsupported(shape: Shape) -> Vec<&'static str> {
 }
 
 fn convolution(weights: &Weights, unit: &UnitSpec) -> Convolution {
-    let tensor = |part: &str| tensor(weights, &format!("{}.{part}", unit.name));
+    let specs = unit.tensors();
+    let tensor = |spec: &TensorSpec| tensor(weights, &spec.name);
     let (ones, zeros) = (vec![1.0; unit.outputs], vec![0.0; unit.outputs]);
-    let (scales, shifts) =
-        if unit.has_scale() { (tensor("norm.weight"), tensor("norm.bias")) } else { (&ones[..], &zeros[..]) };
-    let (means, variances) = (tensor("norm.running_mean"), tensor("norm.running_var"));
-    let kernels = tensor("conv.weight").chunks_exact(unit.inputs * unit.kernel * unit.kernel);
+    let (scales, shifts) = match &specs.scale_and_shift {
+        Some([scale, shift]) => (tensor(scale), tensor(shift)),
+        None => (&ones[..], &zeros[..]),
+    };
+    let (means, variances) = (tensor(&specs.mean), tensor(&specs.variance));
+    let kernels = tensor(&specs.weight).chunks_exact(unit.inputs * unit.kernel * unit.kernel);
     let product = |(&a, &b): (&f32, &f32)| (f64::from(a) * f64::from(b)) as f32;
     let bias = |(&shift, &variance): (&f32, &f32)| (f64::from(shift) * (f64::from(variance) + EPSILON).sqrt()) as f32;
     Convolution {

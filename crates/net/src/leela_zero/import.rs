@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::numbers::{Convolution, DENSE, Zero, from_leela_zero};
-use crate::layout::{EPSILON, UnitSpec};
+use crate::layout::{EPSILON, TensorSpec, UnitSpec};
 use crate::{Inputs, NetError, Shape, Weights};
 
 /// The same network as weights of ours.
@@ -36,16 +36,17 @@ fn inputs(zero: &Zero) -> Inputs {
 }
 
 fn add_convolution(unit: &UnitSpec, from: &Convolution, tensors: &mut BTreeMap<String, Vec<f32>>) {
-    let mut add = |part: &str, numbers| _ = tensors.insert(format!("{}.{part}", unit.name), numbers);
+    let specs = unit.tensors();
+    let mut add = |spec: TensorSpec, numbers| _ = tensors.insert(spec.name, numbers);
     let inputs = from.weights.len() / unit.outputs;
-    add("conv.weight", from.weights.chunks_exact(inputs).flat_map(|kernel| from_leela_zero(unit, kernel)).collect());
+    add(specs.weight, from.weights.chunks_exact(inputs).flat_map(|kernel| from_leela_zero(unit, kernel)).collect());
     let shift = |(&bias, &variance): (&f32, &f32)| (f64::from(bias) / (f64::from(variance) + EPSILON).sqrt()) as f32;
-    if unit.has_scale() {
-        add("norm.weight", vec![1.0; unit.outputs]);
-        add("norm.bias", from.biases.iter().zip(&from.variances).map(shift).collect());
-        add("norm.running_mean", from.means.clone());
+    if let Some([of_scale, of_shift]) = specs.scale_and_shift {
+        add(of_scale, vec![1.0; unit.outputs]);
+        add(of_shift, from.biases.iter().zip(&from.variances).map(shift).collect());
+        add(specs.mean, from.means.clone());
     } else {
-        add("norm.running_mean", from.means.iter().zip(&from.biases).map(|(mean, bias)| mean - bias).collect());
+        add(specs.mean, from.means.iter().zip(&from.biases).map(|(mean, bias)| mean - bias).collect());
     }
-    add("norm.running_var", from.variances.clone());
+    add(specs.variance, from.variances.clone());
 }
