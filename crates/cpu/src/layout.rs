@@ -206,12 +206,12 @@ impl Layout {
         self.score.iter().chain(&self.ownership).chain(self.opponent_policy.iter().flat_map(PolicySpec::layers))
     }
 
-    /// Every tensor in training.
+    /// Every tensor in training, in the order in which initial weights are drawn.
     pub fn tensors(&self) -> Vec<TensorSpec> {
         self.units().flat_map(|unit| unit.tensors().all()).chain(self.dense_tensors()).collect()
     }
 
-    /// Every tensor where batch norms are folded.
+    /// Every tensor where batch norms are folded, in the order in which a folded file is hashed. It never changes.
     pub fn folded_tensors(&self) -> Vec<TensorSpec> {
         self.units().flat_map(UnitSpec::folded_tensors).chain(self.dense_tensors()).collect()
     }

@@ -1,11 +1,11 @@
 //! The form that plays, as a file: batch norms folded into the convolutions before them.
 //!
 //! A safetensors file like that of [`Weights`], with `tengen-folded/2` for its format, the shape, and `sha256`, the
-//! hash of all tensors: name, a zero byte, and the numbers as little-endian f32, in the order in which the tensors are
-//! listed here; `scales` as there. A convolution is `X.weight` (outputs, inputs, rows, columns) and `X.bias`, X being
-//! `stem`, `blocks.I.first`, `blocks.I.pool`, `blocks.I.second`, `policy` and `value`. ReLU follows each: after the
-//! shifts of pooling in `first`, and in `second` after squeeze-and-excitation and the sum. Whatever else a shape may
-//! have is as in [`Weights`].
+//! hash of all tensors: name, a zero byte, and the numbers as little-endian f32, in the order of
+//! [`cpu::Layout::folded_tensors`]; `scales` as there. A convolution is `X.weight` (outputs, inputs, rows, columns) and
+//! `X.bias`, X being `stem`, `blocks.I.first`, `blocks.I.pool`, `blocks.I.second`, `policy` and `value`. ReLU follows
+//! each: after the shifts of pooling in `first`, and in `second` after squeeze-and-excitation and the sum. Whatever
+//! else a shape may have is as in [`Weights`].
 
 use std::collections::BTreeMap;
 
