@@ -13,6 +13,10 @@ pub(crate) const BOARDS: usize = Example::HISTORY + 1;
 /// Planes of a position.
 pub(crate) const COUNT: usize = 2 * BOARDS + 1;
 const _: () = assert!(COUNT == cpu::HISTORY_PLANES, "files name this set by the number of its planes");
+const _: () = assert!(
+    *cpu::SIDES.start() == Size::MIN.side() && *cpu::SIDES.end() == Size::MAX.side(),
+    "crate cpu takes the boards of crate go"
+);
 
 /// Numbers of a position on this board.
 pub(crate) const fn len(size: Size) -> usize {
