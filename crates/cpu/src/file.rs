@@ -47,7 +47,7 @@ impl Description {
 }
 
 impl Auxiliary {
-    /// Reads the auxiliary heads of a file of weights. Folded weights have none.
+    /// Reads the auxiliary heads that the header of a file states. Files of folded weights are written without any.
     ///
     /// # Errors
     /// As [`Description::from_safetensors`].
@@ -184,6 +184,16 @@ mod tests {
 
     use super::*;
 
+    const SHAPE: &str =
+        r#""size":5,"blocks":1,"filters":4,"policy_planes":2,"value_planes":1,"value_hidden":8,"planes":17"#;
+
+    /// A file of nothing but this line.
+    fn without_tensors(line: &str) -> Vec<u8> {
+        let tensors: BTreeMap<String, safetensors::tensor::TensorView<'_>> = BTreeMap::new();
+        let metadata = [(KEY.to_owned(), line.to_owned())].into();
+        safetensors::serialize(&tensors, Some(metadata)).unwrap()
+    }
+
     #[test]
     fn komi_is_scaled_and_white_to_move_is_the_opposite_of_a_plane() {
         assert_eq!(inputs(31, 9).unwrap()[15], Input::Scaled { plane: 15, offset: 128.0, divisor: 18.0 });
@@ -196,26 +206,29 @@ mod tests {
     #[test]
     fn bytes_that_are_no_network_are_refused() {
         assert!(matches!(Description::from_safetensors(b"nothing"), Err(CpuError::NotSafetensors(_))));
-        let tensors: BTreeMap<String, safetensors::tensor::TensorView<'_>> = BTreeMap::new();
-        let file = |line: &str| {
-            let metadata = [(KEY.to_owned(), line.to_owned())].into();
-            let bytes = safetensors::serialize(&tensors, Some(metadata)).unwrap();
-            Description::from_safetensors(&bytes).unwrap_err().to_string()
-        };
-        let shape =
-            r#""size":5,"blocks":1,"filters":4,"policy_planes":2,"value_planes":1,"value_hidden":8,"planes":17"#;
+        let file = |line: &str| Description::from_safetensors(&without_tensors(line)).unwrap_err().to_string();
         assert_eq!(
-            file(&format!(r#"{{"format":"tengen-weights/1",{shape}}}"#)),
+            file(&format!(r#"{{"format":"tengen-weights/1",{SHAPE}}}"#)),
             "metadata key `tengen`: format \"tengen-weights/1\"; this program reads tengen-weights/2 and tengen-folded/2"
         );
         assert_eq!(
-            file(&format!(r#"{{"format":"tengen-weights/2",{shape}}}"#)),
+            file(&format!(r#"{{"format":"tengen-weights/2",{SHAPE}}}"#)),
             "tensor `stem.conv.weight`: expected f32 of dimensions [4, 17, 3, 3], found no such tensor"
         );
-        let shape = shape.replace("17", "1000000000000");
+        let shape = SHAPE.replace("17", "1000000000000");
         assert_eq!(
             file(&format!(r#"{{"format":"tengen-weights/2",{shape}}}"#)),
             "metadata key `tengen`: 1000000000000 planes of input; there are networks with 16, 17, 18 and 31"
         );
+    }
+
+    #[test]
+    fn heads_that_a_folded_file_states_must_be_there() {
+        let heads = |more: &str| {
+            Auxiliary::from_safetensors(&without_tensors(&format!(r#"{{"format":"tengen-folded/2",{SHAPE}{more}}}"#)))
+        };
+        assert_eq!(heads("").unwrap(), Auxiliary::default());
+        let error = heads(r#","score":true"#).unwrap_err();
+        assert!(matches!(&error, CpuError::Tensor { tensor, .. } if tensor == "value.score.weight"), "{error}");
     }
 }
