@@ -55,9 +55,10 @@ lint-cpu:
 check: lint
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --lib --no-fail-fast
 
+# What a shell runs in the background ignores an interrupt, so the trap ends it.
 test: python node tools lint-all
 	scripts/setup-cluster $(firstword $(KUBERNETES))
-	python3 -B scripts/test_setup.py & python3 -B scripts/test_cluster.py; status=$$?; wait $$! && exit $$status
+	trap 'kill $$!' INT; python3 -B scripts/test_setup.py & python3 -B scripts/test_cluster.py; status=$$?; wait $$! && exit $$status
 	rm -f "$(TENGEN_SKIP_LIST)"
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --no-fail-fast; status=$$?; \
 	cargo test --locked --workspace --test control_plane short_form || status=$$?; \
