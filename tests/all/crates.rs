@@ -164,13 +164,21 @@ fn pure_crates_forbid_clock_files_and_global_randomness() {
 
 /// The sources of the programs by path, without tests.
 fn program_sources() -> BTreeMap<String, String> {
+    let mut found = library_sources();
+    found.retain(|name, _| !name.starts_with("crates/testing/") && !name.starts_with("tests/"));
+    assert!(found.len() > 500, "{}", found.len());
+    found
+}
+
+/// The same, and those of what tests share.
+fn library_sources() -> BTreeMap<String, String> {
     let members = ["crates", "images", "selfplay", "shuffler", "trainer", "evaluator", "inference", "tengen", "web"];
-    let mut open: Vec<PathBuf> = members.iter().map(|member| repository().join(member)).collect();
+    let mut open: Vec<PathBuf> = members.iter().chain(&["tests/src"]).map(|member| repository().join(member)).collect();
     let mut found = BTreeMap::new();
     while let Some(path) = open.pop() {
         let name = path.strip_prefix(repository()).unwrap().display().to_string();
         if path.is_dir() {
-            if !name.ends_with("/tests") && name != "crates/testing" {
+            if !name.ends_with("/tests") {
                 open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
             }
         } else if name.contains("/src/") && name.ends_with(".rs") && !name.ends_with("tests.rs") {
@@ -179,14 +187,13 @@ fn program_sources() -> BTreeMap<String, String> {
             found.insert(name, program.to_owned());
         }
     }
-    assert!(found.len() > 500, "{}", found.len());
     found
 }
 
 /// `cargo test` reads a crate once more for the examples in its documentation, where it has none, too.
 #[test]
 fn crates_with_examples_in_their_documentation_test_them() {
-    let sources = program_sources();
+    let sources = library_sources();
     let metadata: serde_json::Value =
         serde_json::from_slice(&cargo(&["metadata", "--no-deps", "--format-version", "1"])).unwrap();
     for package in metadata["packages"].as_array().unwrap() {
@@ -198,12 +205,37 @@ fn crates_with_examples_in_their_documentation_test_them() {
     }
 }
 
-/// Whether documentation has code of Rust, which is every block without another language.
+/// Languages of blocks that are no code of Rust, which all other blocks are.
+const OTHER_LANGUAGES: [&str; 4] = ["text", "json", "toml", "console"];
+
+/// Whether documentation has code of Rust: a block without another language, or lines indented by four columns.
 fn has_examples(text: &str) -> bool {
     let lines = text.lines().map(str::trim_start);
-    let documentation = lines.filter_map(|line| line.strip_prefix("//!").or_else(|| line.strip_prefix("///")));
-    let fences = documentation.filter_map(|line| line.trim_start().strip_prefix("```"));
-    fences.step_by(2).any(|language| language != "text")
+    let mut block: Option<&str> = None;
+    for line in lines.filter_map(|line| line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))) {
+        let fence = ["```", "~~~"].into_iter().find_map(|fence| Some((fence, line.trim_start().strip_prefix(fence)?)));
+        match (block, fence) {
+            (None, Some((_, language))) if !OTHER_LANGUAGES.contains(&language) => return true,
+            (None, Some((fence, _))) => block = Some(fence),
+            (None, None) if line.starts_with("     ") && !line.trim().is_empty() => return true,
+            (Some(open), Some((fence, ""))) if open == fence => block = None,
+            _ => {}
+        }
+    }
+    false
+}
+
+#[test]
+fn examples_are_code_of_rust_in_fences_or_indented() {
+    let examples =
+        ["/// ```\n", "    //! ```no_run\n", "/// ~~~\n", "/// ```text\n/// ```\n/// ```\n", "//!\n//!     f();\n"];
+    for text in examples {
+        assert!(has_examples(text), "{text}");
+    }
+    for text in ["/// ```json\n///     {}\n/// ```\n", "/// ~~~text\n/// ```\n/// ~~~\n", "//     f();\n", "///     \n"]
+    {
+        assert!(!has_examples(text), "{text}");
+    }
 }
 
 /// Invariant 10 of ARCHITECTURE.md names them. Options with a variable are read by clap, in `main`.
