@@ -14,7 +14,7 @@ use tests::{TestStore, flip_a_byte, repository, succeed, whole_games};
 fn sound() -> TestStore {
     static MADE: OnceLock<TestStore> = OnceLock::new();
     let made = MADE.get_or_init(|| {
-        let store = TestStore::new();
+        let store = TestStore::shared();
         let config = repository().join("configs/tiny.toml");
         let larger = ["loop.models=2", "selfplay.holdout_fraction=0.3", "loop.final_games=2"];
         let mut tengen = store.program("tengen");

@@ -80,7 +80,7 @@ fn finished() -> Option<Finished> {
     static MADE: OnceLock<TestStore> = OnceLock::new();
     let site = require(Tool::Python)?;
     let made = MADE.get_or_init(|| {
-        let store = TestStore::new();
+        let store = TestStore::shared();
         let larger = ["--set", "loop.models=3", "--set", "resign.games=10", "--set", "loop.final_games=2"];
         succeed(store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(larger));
         store

@@ -31,7 +31,7 @@ const WEIGHTS: &str = "tiny/models/000001/weights.safetensors";
 fn trained() -> &'static TestStore {
     static TRAINED: OnceLock<TestStore> = OnceLock::new();
     TRAINED.get_or_init(|| {
-        let store = TestStore::new();
+        let store = TestStore::shared();
         store.advance("tiny");
         store
     })

@@ -15,7 +15,7 @@ use crate::mistakes::under;
 fn played(store: &TestStore) {
     static PLAYED: OnceLock<TestStore> = OnceLock::new();
     let played = PLAYED.get_or_init(|| {
-        let store = TestStore::new();
+        let store = TestStore::shared();
         let larger = ["--set", "loop.models=1", "--set", "loop.final_games=2"];
         succeed(store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(larger));
         store

@@ -115,7 +115,7 @@ fn compact(store: &TestStore) -> Command {
 fn undisturbed() -> &'static TestStore {
     static MADE: OnceLock<TestStore> = OnceLock::new();
     MADE.get_or_init(|| {
-        let store = TestStore::new();
+        let store = TestStore::shared();
         let table = succeed(&mut command(&store));
         assert!(table.contains("tiny-3"), "the ratings table names the newest model:\n{table}");
         store

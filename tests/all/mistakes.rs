@@ -156,7 +156,7 @@ fn gpu_that_is_missing_is_named_by_every_stage_that_could_use_it() {
 pub(crate) fn with_games(store: &TestStore) {
     static MADE: OnceLock<TestStore> = OnceLock::new();
     let made = MADE.get_or_init(|| {
-        let made = TestStore::new();
+        let made = TestStore::shared();
         made.advance("tiny");
         made.selfplay("tiny", "tiny-1", 40);
         made

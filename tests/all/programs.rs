@@ -13,7 +13,7 @@ use crate::audit::copy;
 fn by_hand(models: u32) -> TestStore {
     static FIRST: OnceLock<TestStore> = OnceLock::new();
     let first = FIRST.get_or_init(|| {
-        let store = TestStore::new();
+        let store = TestStore::shared();
         store.advance("tiny");
         store
     });

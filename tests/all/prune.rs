@@ -32,7 +32,7 @@ fn selfplay(store: &TestStore, model: &str, settings: &[&str]) {
 fn four_models() -> TestStore {
     static MADE: OnceLock<TestStore> = OnceLock::new();
     let made = MADE.get_or_init(|| {
-        let store = TestStore::new();
+        let store = TestStore::shared();
         (0..4).for_each(|_| advance(&store, &SMALL));
         store
     });

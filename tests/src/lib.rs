@@ -2,6 +2,7 @@
 
 mod overlay;
 mod prometheus;
+mod shared;
 mod stage;
 
 pub use overlay::{copy_overlay, path_from};
@@ -155,6 +156,12 @@ impl TestStore {
     /// An empty store in a folder.
     pub fn new() -> TestStore {
         TestStore { folder: tempfile::tempdir().expect("a temporary folder can be made"), server: None }
+    }
+
+    /// An empty store in a folder, to be kept by a static. The next run of the tests deletes it.
+    pub fn shared() -> TestStore {
+        let folder = tempfile::tempdir_in(shared::folder()).expect("a temporary folder can be made");
+        TestStore { folder, server: None }
     }
 
     /// An empty store on a server.
