@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Output;
 use std::sync::OnceLock;
 
 use record::{EndReason, Example, ExampleRows, GameRecord, Outcome};
 use store::{FileRef, Run, Stem};
-use tests::{TestStore, flip_a_byte, repository, succeed, whole_games};
+use tests::{TestStore, copy, flip_a_byte, repository, succeed, whole_games};
 
 /// A store of its own with a finished run of two models.
 fn sound() -> TestStore {
@@ -100,19 +100,6 @@ impl Victim {
 
     fn audit(&self) -> Output {
         self.store.program("tengen").args(["audit", "tiny"]).output().unwrap()
-    }
-}
-
-/// Copies a folder with all that is in it.
-pub(crate) fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).map(drop).unwrap();
-        }
     }
 }
 

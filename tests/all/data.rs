@@ -8,9 +8,7 @@ use std::sync::OnceLock;
 use record::{EndReason, GameRecord, Outcome, examples, games, ratings};
 use store::{Run, Store};
 use testing::{Tool, require};
-use tests::{TestStore, games_of, repository, succeed};
-
-use crate::audit::copy;
+use tests::{TestStore, copy, games_of, repository, succeed};
 
 fn document() -> String {
     fs::read_to_string(repository().join("docs/DATA.md")).unwrap()

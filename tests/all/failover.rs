@@ -15,6 +15,8 @@ use serde_json::Value;
 use testing::{Proxy, wait_for, wait_until};
 use tests::{Stage, TestStore, converse, free_address, succeed, whole_games};
 
+use crate::programs::first_model;
+
 /// Kills and stops of the storm.
 const STORM: u32 = 12;
 
@@ -27,19 +29,9 @@ const GAMES_AFTER: f64 = 100.0;
 /// Where a store has the weights of model 1.
 const WEIGHTS: &str = "tiny/models/000001/weights.safetensors";
 
-/// A store with model 1 of run `tiny`.
-fn trained() -> &'static TestStore {
-    static TRAINED: OnceLock<TestStore> = OnceLock::new();
-    TRAINED.get_or_init(|| {
-        let store = TestStore::shared();
-        store.advance("tiny");
-        store
-    })
-}
-
-/// A store of its own with the same model.
+/// A store of its own with model 1 of run `tiny`.
 fn store() -> TestStore {
-    TestStore::with_model_of(trained())
+    TestStore::with_model_of(first_model())
 }
 
 /// An inference server, which can be started again where it was.
@@ -55,7 +47,7 @@ impl Server {
     }
 
     fn launch(address: SocketAddr) -> Stage {
-        let mut command = trained().program("inference");
+        let mut command = first_model().program("inference");
         let mut stage = Stage::start(command.args(["--listen", &address.to_string(), "--device", "cpu"]));
         stage.wait_for("readiness", |stage| stage.page("/readyz").filter(|(code, _)| *code == 200));
         stage
@@ -208,7 +200,7 @@ fn games_on_a_server_are_those_of_a_local_network_to_the_bit() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("inference server is up") && said.contains(&server.url()), "{said}");
-    fs::copy(trained().path().join(WEIGHTS), store.path().join(WEIGHTS)).unwrap();
+    fs::copy(first_model().path().join(WEIGHTS), store.path().join(WEIGHTS)).unwrap();
     assert_same(&store, 100);
 }
 

@@ -6,9 +6,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use go::sgf;
-use tests::{TestStore, fail, flip_a_byte, repository, succeed};
+use tests::{TestStore, copy, fail, flip_a_byte, repository, succeed};
 
-use crate::audit::copy;
 use crate::mistakes::under;
 
 /// A copy of a run with games of two models and a match, in a folder or on a server.

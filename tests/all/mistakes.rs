@@ -9,9 +9,9 @@ use std::thread;
 
 use config::Preset;
 use testing::s3::{Refusal, Server};
-use tests::{TestStore, code_of_absent_gpu, fail, repository, succeed};
+use tests::{TestStore, code_of_absent_gpu, copy, fail, repository, succeed};
 
-use crate::audit::copy;
+use crate::programs::first_model;
 
 /// The exit codes of `exit_class::ExitClass`.
 const MISCONFIGURED: i32 = 2;
@@ -157,7 +157,7 @@ pub(crate) fn with_games(store: &TestStore) {
     static MADE: OnceLock<TestStore> = OnceLock::new();
     let made = MADE.get_or_init(|| {
         let made = TestStore::shared();
-        made.advance("tiny");
+        copy(first_model().path(), made.path());
         made.selfplay("tiny", "tiny-1", 40);
         made
     });

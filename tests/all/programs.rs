@@ -5,20 +5,22 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use tests::{TestStore, fail, program, repository, succeed, without_reader};
+use tests::{TestStore, copy, fail, program, repository, succeed, without_reader};
 
-use crate::audit::copy;
-
-/// A finished run on a store of its own: the first models of `tiny`, made by the four stages one after another.
-fn by_hand(models: u32) -> TestStore {
-    static FIRST: OnceLock<TestStore> = OnceLock::new();
-    let first = FIRST.get_or_init(|| {
+/// A store with the first model of `tiny`, made by the stages one after another. Nothing writes into it.
+pub(crate) fn first_model() -> &'static TestStore {
+    static MADE: OnceLock<TestStore> = OnceLock::new();
+    MADE.get_or_init(|| {
         let store = TestStore::shared();
         store.advance("tiny");
         store
-    });
+    })
+}
+
+/// A finished run on a store of its own: the first models of `tiny`, made by the four stages one after another.
+fn by_hand(models: u32) -> TestStore {
     let store = TestStore::new();
-    copy(first.path(), store.path());
+    copy(first_model().path(), store.path());
     (1..models).for_each(|_| store.advance("tiny"));
     store
 }

@@ -10,9 +10,7 @@ use go::Size;
 use record::synthetic;
 use store::Run;
 use testing::s3::Refusal;
-use tests::{TestStore, fail, repository, succeed, without_reader};
-
-use crate::audit::copy;
+use tests::{TestStore, copy, fail, repository, succeed, without_reader};
 
 /// Small windows, so that old games are not needed.
 const SMALL: [&str; 5] =

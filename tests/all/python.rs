@@ -4,9 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use testing::{Tool, require};
-use tests::{TestStore, fail, program, repository, succeed};
-
-use crate::audit::copy;
+use tests::{TestStore, copy, fail, program, repository, succeed};
 
 /// Ratings against `choix` and scipy, on random tables and on those that have no finite solution.
 #[test]

@@ -8,9 +8,8 @@ use std::time::{Duration, SystemTime};
 use config::Preset;
 use record::RatingRow;
 use testing::s3::Refusal;
-use tests::{Stage, TestStore, fail, repository, succeed};
+use tests::{Stage, TestStore, copy, fail, repository, succeed};
 
-use crate::audit::copy;
 use crate::inference::publish;
 
 fn status(store: &TestStore, args: &[&str]) -> String {

@@ -112,6 +112,22 @@ pub fn old_file(path: &Path) -> PathBuf {
     other
 }
 
+/// Copies a folder with all that is in it.
+///
+/// # Panics
+/// When it cannot be read, or the copy written.
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("the folder can be made");
+    for entry in std::fs::read_dir(from).expect("the folder can be read").map(|entry| entry.expect("it is listed")) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("the file can be copied");
+        }
+    }
+}
+
 /// The published games of a model.
 ///
 /// # Panics
