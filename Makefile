@@ -10,7 +10,7 @@ TARGET_FOLDER := $(or $(shell python3 -c 'import os, sys; print(os.path.abspath(
 # Tests that could not run add a line to this file (crates/testing).
 export TENGEN_SKIP_LIST = $(TARGET_FOLDER)/skipped.txt
 
-# Asked for once, by the first recipe that names it.
+# Computed once, by the first recipe that names it.
 CACHE = $(eval CACHE := $$(or $$(shell python3 -B scripts/cache.py),$$(abspath target)))$(CACHE)
 # cargo-deny and mdbook, where they are not installed.
 CARGO_TOOLS = $(CACHE)/cargo-tools

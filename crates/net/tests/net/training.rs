@@ -340,7 +340,7 @@ fn heads_whose_losses_have_no_weight_are_not_trained() {
     }
 }
 
-/// A network with more than the plain one learns a batch by heart.
+/// A network with more than the plain one overfits to one batch.
 fn check_overfitting(optimizer: Optimizer, rate: f32, shape: Shape) {
     let examples = examples(16);
     let mut train_config = elaborate(optimizer);
