@@ -55,7 +55,7 @@ lint-cpu:
 check: lint
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --lib --no-fail-fast
 
-# What a shell runs in the background ignores an interrupt, so the trap ends it.
+# What a shell runs in the background ignores an interrupt, so the trap stops it.
 test: python node tools lint-all
 	scripts/setup-cluster $(firstword $(KUBERNETES))
 	trap 'kill $$!' INT; python3 -B scripts/test_setup.py & python3 -B scripts/test_cluster.py; status=$$?; wait $$! && exit $$status
