@@ -190,7 +190,7 @@ fn library_sources() -> BTreeMap<String, String> {
     found
 }
 
-/// `cargo test` reads a crate once more for the examples in its documentation, where it has none, too.
+/// `cargo test` reads a crate a second time for the examples in its documentation, even where it has none.
 #[test]
 fn crates_with_examples_in_their_documentation_test_them() {
     let sources = library_sources();

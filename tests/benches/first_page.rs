@@ -5,8 +5,8 @@
 //!
 //! The run is made in FOLDER, if it is not there yet, and compacted. Then servers that have just started are requested
 //! for its page: from the folder, and from an S3 server that has the same objects. It prints the time to the first page
-//! and to the second, the time until everything is counted, resident memory, and the share of a core that 20 open pages
-//! take, which for S3 is without the work of that server. Results: `experiments/0081-first-page-of-a-run`.
+//! and to the second, the time until everything is counted, and resident memory. Last comes the share of a core that 20
+//! open pages take, which for S3 is without the work of that server. Results: `experiments/0081-first-page-of-a-run`.
 
 use std::env;
 use std::fs;
