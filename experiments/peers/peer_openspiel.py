@@ -258,7 +258,9 @@ def train(settings, folder, minutes, seed):
                 time.sleep(min(left, 1))
             elapsed, positions, newest = time.monotonic() - began, positions_of(path), newest_checkpoint(path)
             if newest:
-                shutil.copytree(newest[1], Path(folder, f"checkpoint-{minute}"))
+                # Orbax restores without its marker file, which has an absolute path in it.
+                shutil.copytree(newest[1], Path(folder, f"checkpoint-{minute}"),
+                                ignore=shutil.ignore_patterns("commit_success.txt"))
             # The checkpoint 0 is that of the random weights; a step writes its checkpoint before its line of the log.
             updates = max(1, updates_of(settings, path)) if newest and newest[0] else 0
             saved.append({"minutes": elapsed / 60, "positions": positions, "updates": updates})
