@@ -131,18 +131,28 @@ def render(documents, problems, image=None, pending=None):
 
 def busy(documents):
     """How far the machine was from idle."""
-    known = {name: document for name, document in documents.items() if document.get("share_of_others") is not None}
+    # A match with a network that does not exist is over at once.
+    known = {name: document for name, document in documents.items()
+             if document.get("share_of_others") is not None and document["result"].get("games") != 0}
     if not known:
         return "Other load on the machine was not recorded."
-    worst = max(known, key=lambda name: known[name]["share_of_others"])
-    most = known[worst]["share_of_others"]
-    if most < 0.05:
+    share = lambda name: known[name]["share_of_others"]
+    worst = max(known, key=share)
+    if share(worst) < 0.05:
         return "The machine was idle otherwise."
     # An hour counts for more than a minute.
-    seconds = sum(each["seconds"] for each in known.values())
-    mean = sum(each["share_of_others"] * each["seconds"] for each in known.values()) / seconds
-    return wrapped(f"Other processes took {100 * mean:.1f} % of the cores on average, and {100 * most:.0f} % in the "
-                   f"{number(known[worst]['seconds'])} seconds of `{worst}`.")
+    seconds = sum(document["seconds"] for document in known.values())
+    mean = sum(share(name) * known[name]["seconds"] for name in known) / seconds
+    text = (f"Other processes took {100 * mean:.1f} % of the cores on average, "
+            f"and {100 * share(worst):.0f} % in `{worst}`")
+    timed = [name for name, document in known.items() if "visits" not in document["arguments"]]
+    if worst not in timed:
+        text += ", where visits are equal and time does not count"
+    text += "."
+    if timed and worst not in timed:
+        most = max(timed, key=share)
+        text += f" Where it counts, they took {100 * share(most):.0f} % at most, in `{most}`."
+    return wrapped(text)
 
 
 def wrapped(text, columns=118):

@@ -47,10 +47,17 @@ class TableTest(unittest.TestCase):
                          {"pgx cpu": 2.0, "tengen 9x9": 1.0})
 
     def test_load_of_others_is_the_mean_over_the_time(self):
-        short, hour = ({"share_of_others": share, "seconds": seconds} for share, seconds in ((0.2, 40.0), (0.01, 3600)))
-        text = table.busy({"match": short, "train": hour})
-        self.assertIn("took 1.2 % of the cores on average, and 20 % in the 40.0 seconds of `match`", text)
-        self.assertEqual(table.busy({"train": hour}), "The machine was idle otherwise.")
+        unit = lambda share, took, games=50, **arguments: {
+            "share_of_others": share, "seconds": took, "result": {"games": games}, "arguments": arguments}
+        hour = {"train": unit(0.01, 3600)}
+        self.assertEqual(table.busy(hour), "The machine was idle otherwise.")
+        short = {"match": unit(0.2, 40.0, seconds=0.1), **hour}
+        self.assertEqual(table.busy(short),
+                         "Other processes took 1.2 % of the cores on average, and 20 % in `match`.")
+        of_visits = table.busy({"visits": unit(0.5, 40.0, visits=32), **short}).replace("\n", " ")
+        self.assertIn("50 % in `visits`, where visits are equal and time does not count. Where it counts, they took "
+                      "20 % at most, in `match`.", of_visits)
+        self.assertEqual(table.busy({"unplayed": unit(0.9, 0.2, games=0, visits=32), **short}), table.busy(short))
 
     def test_inference_table_has_a_column_for_each_precision(self):
         engines = ["int16 avx512-vnni", "f32", "plain libtorch", "onnxruntime 1.32.0", "openvino 2026.4.1",
