@@ -44,7 +44,7 @@ def parts(documents):
 
 
 def share(value):
-    return "–" if value is None else f"{value:.0%}"
+    return "–" if value is None else f"{100 * value:.3g}%"
 
 
 def so_far(documents):
@@ -78,7 +78,8 @@ def short_table(documents, is_drawn):
         *([f"![Elo against minutes of training]({PICTURE})", ""] if is_drawn else []),
         wrapped(f"Self-play with {network} and {SIMULATIONS} simulations; points against GNU Go level 10 with "
                 f"{SIMULATIONS} visits after minutes of training from random weights, and against Tengen at equal time "
-                f"after the last. {described(machine)}; {dates(documents)}{so_far(documents)}. "
+                "after the last. –: no network yet. pgx is made for accelerators; Tengen plays in int16. "
+                f"{described(machine)}; {dates(documents)}{so_far(documents)}. "
                 "[All rows](docs/guide/peers.md)."), ""])
 
 

@@ -20,7 +20,7 @@ ROWS = {
             "learning_rate": 0.003, "window": 8, "uses": 2, "symmetries": True, "restart": False},
 }
 # Numbers of games to try, by form.
-TRIED = {"short": [32, 128], "full": [8, 16, 32, 64, 128, 256]}
+TRIED = {"short": [32, 128], "full": [2, 4, 8, 16, 32, 64, 128, 256]}
 # Changes of `cpu` that are trained for some minutes each; the winner of duels at 16 simulations remains.
 CANDIDATES = {"short": [], "full": [{}, {"simulations": 8}, {"simulations": 32}, {"uses": 4}]}
 CANDIDATE_MINUTES = 2
@@ -273,13 +273,12 @@ def rate(function, seconds):
     return measure.calls_per_second(lambda: jax.block_until_ready(function()), seconds)
 
 
-def play_rate(settings, seconds, null_network=False):
+def play_rate(settings, seconds, search=None):
     """Positions per second of self-play."""
     import jax
-    search = Search(settings, null_network)
-    model, key = search.new_model(0), jax.random.PRNGKey(0)
-    state = search.begin(key, settings["games"])
-    return search, model, settings["games"] * rate(lambda: search.play(model, key, state, 1), seconds)
+    search, key = search or Search(settings), jax.random.PRNGKey(0)
+    model, state = search.new_model(0), search.begin(key, settings["games"])
+    return settings["games"] * rate(lambda: search.play(model, key, state, 1), seconds)
 
 
 def speed(blocks, filters, simulations, seconds, form):
@@ -289,18 +288,22 @@ def speed(blocks, filters, simulations, seconds, form):
     for games in TRIED[form]:
         settings = {**ROWS["cpu"], "blocks": blocks, "filters": filters, "games": games, "simulations": simulations}
         with measure.PeakMemory() as memory:
-            search, model, positions = play_rate(settings, seconds)
-        if best is None or positions > best[3]:
-            best = settings, search, model, positions, memory.bytes
-    settings, search, model, positions, size = best
-    games, batch = settings["games"], settings["batch"]
-    planes = np.zeros((games, SIZE, SIZE, 17), bool)
-    network = games * rate(lambda: search.evaluate(model, planes), seconds)
+            positions = play_rate(settings, seconds)
+        if best is None or positions > best[0]:
+            best = positions, settings, memory.bytes
+    _, settings, size = best
+    games, batch, search = settings["games"], settings["batch"], Search(settings)
+    model, planes = search.new_model(0), np.zeros((games, SIZE, SIZE, 17), bool)
+    bare = lambda: games * rate(lambda: search.evaluate(model, planes), seconds / 2)
+    # Half of the network's time comes before self-play and half after, so that a change in the machine's load shows in
+    # both. The fastest of several rates would be too high by chance, so self-play is measured again.
+    before, positions, after = bare(), play_rate(settings, seconds, search), bare()
+    network = (before + after) / 2
     learner = Learner(search, settings, model)
     examples = (np.zeros((batch, SIZE, SIZE, 17), bool), np.full((batch, 82), 1 / 82, np.float32),
                 np.zeros(batch, np.float32), np.ones(batch, bool))
     updates = rate(lambda: (learner.train(examples), learner.model)[1], seconds)
-    _, _, without = play_rate(settings, seconds, null_network=True)
+    without = play_rate(settings, seconds, Search(settings, null_network=True))
     evaluations = positions * (simulations + 1)
     return {"batch": games, "positions_per_s": positions, "evaluations_per_s": evaluations,
             "network_evaluations_per_s": network, "share_of_network": evaluations / network,
@@ -312,7 +315,7 @@ def tune(form, seconds, folder):
     """The settings `cpu` with the fastest number of games, and with the changes whose networks win duels."""
     import flax.serialization
     import jax
-    tried = {games: play_rate({**ROWS["cpu"], "games": games}, seconds)[2] for games in TRIED[form]}
+    tried = {games: play_rate({**ROWS["cpu"], "games": games}, seconds) for games in TRIED[form]}
     base = {**ROWS["cpu"], "games": max(tried, key=tried.get)}
     best, duels = None, []
     for index, changes in enumerate(CANDIDATES[form]):

@@ -14,7 +14,8 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 440, 70, 20, 76, 50
 
 @dataclass(frozen=True)
 class Rating:
-    """Elo, with its 95 % interval to either side. A player without a point, or with all of them, has only a bound."""
+    """Elo, with its 95 % interval to either side. That of a player without a point, or with all of them, is a bound:
+    with it, such results have a chance of 2.5 %."""
 
     elo: float
     interval: float
@@ -24,19 +25,19 @@ class Rating:
 def ratings(documents):
     """The rating of each player by Bradley-Terry, with the results of both sides of matches at equal visits. The prior
     of each is one drawn game with the anchor, which has 0; a prior of each pair would lift whoever meets the strong."""
-    pairs, anchor = [], (ANCHOR, 0, 0)
+    matches, anchor = [], (ANCHOR, 0, 0)
     for document in named(documents, "match ").values():
         arguments, result = document["arguments"], document["result"]
         if result["games"] and "seconds" not in arguments:
             first, second = (identity(arguments[key], arguments["seed"]) for key in ("first", "second"))
-            pairs.append((first, second, result["points"], result["games"]))
-    if not pairs:
+            matches.append((first, second, result["points"], result["games"]))
+    if not matches:
         return {}
-    strength = {name: 1.0 for pair in pairs for name in pair[:2]}
+    strength = {name: 1.0 for match in matches for name in match[:2]}
     played = {name: [sum(part) for part in zip(*(
-        (points if name == first else games - points, games) for first, second, points, games in pairs
+        (points if name == first else games - points, games) for first, second, points, games in matches
         if name in (first, second)))] for name in strength}
-    pairs += [(name, anchor, 0.5, 1) for name in strength if name != anchor]
+    pairs = [*matches, *((name, anchor, 0.5, 1) for name in strength if name != anchor)]
     strength.setdefault(anchor, 1.0)
     for _ in range(2000):
         for name in strength:
@@ -45,9 +46,28 @@ def ratings(documents):
             weight = sum(games / (strength[first] + strength[second])
                          for first, second, _, games in pairs if name in (first, second))
             strength[name] = won / weight
-    return {name: Rating(400 * math.log10(strength[name] / strength[anchor]),
-                         interval(strength, pairs, name), points in (0, games))
-            for name, (points, games) in played.items()}
+    found = {}
+    for name, (points, games) in played.items():
+        is_bound = points in (0, games)
+        own = bound(strength, matches, name, points) if is_bound else strength[name]
+        found[name] = Rating(400 * math.log10(own / strength[anchor]), interval(strength, pairs, name), is_bound)
+    return found
+
+
+def bound(strength, matches, name, points):
+    """The strength with which all games end as they did, lost or won, with a chance of 2.5 %."""
+    opponents = [(strength[second if name == first else first], games)
+                 for first, second, _, games in matches if name in (first, second)]
+    low, high = -60.0, 60.0  # logarithms
+    for _ in range(100):
+        middle = (low + high) / 2
+        own = math.exp(middle)
+        chance = sum(games * math.log((own if points else other) / (own + other)) for other, games in opponents)
+        if (chance > math.log(0.025)) == bool(points):
+            high = middle
+        else:
+            low = middle
+    return math.exp(middle)
 
 
 def interval(strength, pairs, name):
@@ -116,6 +136,6 @@ def picture(documents):
         px, py = LEFT + 170 * (index % 4), 44 + 18 * (index // 4)
         lines.append(f'<circle cx="{px}" cy="{py - 4}" r="4" fill="{COLOURS[index % len(COLOURS)]}"/>')
         lines.append(text(px + 10, py, name))
-    words = "minutes (logarithmic); GNU Go level 10 has 0; bars are 95 %; hollow: no win or no loss, a bound"
+    words = "minutes (logarithmic); GNU Go level 10 has 0; bars are 95 %; hollow: no win, the 95 % bound"
     lines.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, words, "middle"))
     return "\n".join([*lines, "</svg>"]) + "\n"

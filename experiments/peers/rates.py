@@ -92,6 +92,13 @@ def inference_rates(documents):
             yield name.split()[1], batch, rates
 
 
+def with_best_of_tengen(rates):
+    """Rates of libraries and the highest of Tengen's: a table compares these."""
+    ours = [name for name in rates if name.startswith("Tengen")]
+    best = max(ours, key=rates.get)
+    return {name: rate for name, rate in rates.items() if name == best or name not in ours}
+
+
 SPEEDS = {"positions_per_s": "self-play, positions/s", "evaluations_per_s": "self-play, evaluations/s",
           "share_of_network": "share of its own bare network", "examples_per_s": "training, examples/s",
           "search_alone_per_s": "search alone, evaluations/s"}
@@ -171,4 +178,4 @@ def match_rows(documents, wanted):
         text = f"{points:g} of {games} ({low:.0%}–{high:.0%})" + (f", {void} void" if void else "")
         by_seed = "; ".join(f"{match['result']['points']:g}" if match in played else "–" for match in matches)
         yield [minute, *names, " : ".join(f"{each:.0f}" for each in visits), text, by_seed,
-               " : ".join(f"{each:.2f}" for each in seconds), ahead]
+               " : ".join(f"{each:.2g}" for each in seconds), ahead]

@@ -41,6 +41,7 @@ import measure
 import wheels
 from units import FORMS, peer, units
 
+PYTHONS = (3, 11), (3, 13)  # for which all packages have wheels
 SITE_STAMP = f"{sys.implementation.cache_tag}\n{(HERE / 'requirements.txt').read_text()}"
 
 
@@ -82,6 +83,10 @@ def site():
 
 def prepare_site():
     """Installs the packages if they are missing; their folder."""
+    if not PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
+        first, last = (".".join(map(str, version)) for version in PYTHONS)
+        sys.exit(f"peers: the packages are for Python {first} to {last}, and this is {platform.python_version()}; put "
+                 "another python3 first in PATH")
     folder = site()
     with cache.locked(folder):
         if not cache.is_whole(folder, SITE_STAMP):

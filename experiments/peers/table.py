@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 from kept import described
+from peer_pgx import DUEL_GAMES
 from picture import picture
-from rates import (best_seeds, inference_rates, leelaz_rates, match_rows, named, number, read, speed_rates,
-                   speed_results, training_rates, trial, winner)
+from rates import (best_seeds, inference_rates, interval, leelaz_rates, match_rows, named, number, read, speed_rates,
+                   speed_results, training_rates, trial, winner, with_best_of_tengen)
 from wins import won
 
 
@@ -24,8 +25,8 @@ def markdown(head, rows):
 def inference_table(documents):
     found = list(inference_rates(documents))
     names = list(dict.fromkeys(name for _, _, rates in found for name in rates))
-    return markdown(["network", "batch", *names, "fastest"], (
-        [network, str(batch), *(number(rates.get(name)) for name in names), winner(rates)]
+    return markdown(["network", "batch", *names, "faster"], (
+        [network, str(batch), *(number(rates.get(name)) for name in names), winner(with_best_of_tengen(rates))]
         for network, batch, rates in found))
 
 
@@ -51,19 +52,45 @@ def updates(result):
     return f"0; the first after {number(first)} minutes" if first else number(result["updates"])
 
 
+def rates_by_part(checkpoints):
+    """Positions/s from each checkpoint to the next one."""
+    before = [{"minutes": 0, "positions": 0}, *checkpoints]
+    return "; ".join(number((now["positions"] - then["positions"]) / 60 / (now["minutes"] - then["minutes"]))
+                     for then, now in zip(before, checkpoints))
+
+
 def training_table(documents):
     rows = []
     for name, document in named(documents, "train ").items():
-        result, last = document["result"], document["result"]["checkpoints"][-1]
-        rows.append([name.removeprefix("train "), number(last["minutes"]), number(result["positions"]),
-                     number(result["positions_per_s"]), number(result["evaluations_per_s"]),
-                     number(result["examples_per_s"]), updates(result),
-                     f"{document['peak_bytes'] / 2**30:.2f}"])
+        result, share = document["result"], document["share_of_others"]
+        rows.append([name.removeprefix("train "), number(result["checkpoints"][-1]["minutes"]),
+                     number(result["positions"]), rates_by_part(result["checkpoints"]),
+                     number(result["evaluations_per_s"]), number(result["examples_per_s"]), updates(result),
+                     f"{document['peak_bytes'] / 2**30:.2f}", "–" if share is None else f"{share:.1%}"])
     table = markdown(["row, seed", "minutes", "positions", "positions/s", "evaluations/s", "examples/s", "updates",
-                      "GiB"], rows)
+                      "GiB", "others"], rows)
     best = (f"Best of {label}: {winner(best_seeds(rates, lowest), lowest)}."
             for label, rates, lowest in training_rates(documents))
-    return f"{table}\n\n{wrapped(' '.join(best))}" if rows else table
+    text = ("Positions/s are those between the minutes at which a network was saved. Others: the share of the cores "
+            "that other processes took. What the host of a virtual machine took is not known, and two seeds of a row "
+            "may differ by it.")
+    return f"{table}\n\n{wrapped(' '.join([*best, text]))}" if rows else table
+
+
+def tune_table(documents):
+    """The changes of settings that were tried, and the points of their networks."""
+    rows = []
+    for name, document in named(documents, "tune ").items():
+        for duel in document["result"].get("duels", ()):
+            reward = duel.get("mean_reward_against_the_best_before")
+            games = duel.get("games", DUEL_GAMES)  # those of pgx tell only their mean reward
+            points = duel.get("points_against_the_best_before") if reward is None else (1 + reward) / 2 * games
+            change = ", ".join(f"{key} {value}" for key, value in duel["settings"].items())
+            result = "–" if points is None else "{:g} of {} ({:.0%}–{:.0%})".format(
+                points, games, *interval(points, games))
+            kept = "yes" if points is not None and points > games / 2 else "no"
+            rows.append([f"{name.split()[1]} cpu", change, result, kept])
+    return markdown(["row", "instead of the row's own", "points against the best before", "better"], rows)
 
 
 MATCH_HEAD = ["min", "player", "opponent", "visits", "points of the player", "by seed", "s/move", "ahead"]
@@ -79,16 +106,23 @@ def wins_table(documents):
     return "\n\n".join(parts[:2] + ["\n".join(parts[2:])]).rstrip()
 
 
+ABOUT = "../../experiments/peers/README.md"  # seen from the page of the book
 PROGRAMS = ("tengen", "pgx", "mctx", "jax", "open-spiel", "onnxruntime", "openvino", "GNU Go", "Leela Zero")
 
 
 def versions_table(documents):
     """Units may be of several versions of a program, as they are measured on several days."""
     found = {}
-    for document in documents.values():
+    for unit, document in documents.items():
         for name, version in document["versions"].items():
-            found.setdefault(name, {})[version] = None
-    return markdown(["program", "version"], ([name, ", ".join(found[name])] for name in PROGRAMS if name in found))
+            found.setdefault(name, {}).setdefault(version, {})[unit.split()[0]] = None
+
+    def told(versions):
+        if len(versions) == 1:
+            return next(iter(versions))
+        return "; ".join(f"{version} ({', '.join(sorted(kinds))})" for version, kinds in versions.items())
+
+    return markdown(["program", "version"], ([name, told(found[name])] for name in PROGRAMS if name in found))
 
 
 def dates(documents):
@@ -103,8 +137,9 @@ def render(documents, problems, image=None, pending=None):
     known = lambda match: match["second"]["module"] == "peer_gnugo"
     parts = [
         f"# Side by side{trial(documents)}",
-        wrapped("`make peers` measures Tengen beside other programs, on one machine. `experiments/peers/README.md` has "
-                "settings, fairness, and the rules of the matches."),
+        wrapped("`make peers` runs Tengen beside other programs, on one machine. pgx is made for accelerators, and "
+                f"OpenSpiel for research on many games; [`experiments/peers`]({ABOUT}) has settings, fairness, and the "
+                "rules of the matches."),
         f"{described(machine)}, {machine['memory_gib']} GiB; {dates(documents)}.\n{busy(documents)}",
         versions_table(documents),
         *([f"![Elo against minutes of training]({image})"] if image else []),
@@ -112,9 +147,13 @@ def render(documents, problems, image=None, pending=None):
         "## Inference, one thread, evaluations/s", inference_table(documents),
         "## Speed at equal networks and simulations", speed_table(documents),
         "## Search on 19x19, one thread", leelaz_table(documents),
+        "## Settings of the rows of peers, chosen here", tune_table(documents),
+        wrapped("The settings of a row are its own with the last change that was better. Trainings of candidates were "
+                "of minutes, so intervals (95 %) are wide. `experiments/peers/README.md` has what was not tried."),
         "## Training", training_table(documents),
         "## Against GNU Go, with 32 visits",
-        wrapped("Intervals are of the games between these networks (95 %). Networks of other seeds would add to them."),
+        wrapped("Intervals are of the games between these networks (95 %, Wilson); a draw is half a point. They take "
+                "games as independent, though two share an opening. Networks of other seeds would add to them."),
         markdown(MATCH_HEAD, match_rows(documents, known)),
         "## Head to head, with 32 visits each",
         markdown(MATCH_HEAD, match_rows(documents, lambda match: not known(match) and "visits" in match)),

@@ -67,13 +67,25 @@ class TableTest(unittest.TestCase):
         text = table.inference_table({"inference 4x32": {"result": {"cases": cases}}})
         head, _, one, _ = text.splitlines()
         self.assertEqual(head, "| network | batch | Tengen int16 | Tengen f32 | ONNX Runtime f32 | OpenVINO f32 "
-                               "| OpenVINO bf16 | fastest |")
-        self.assertEqual(one, "| 4x32 | 1 | 100 | 80.0 | 40.0 | 20.0 | 0 | Tengen int16, 1.25 times Tengen f32 |")
+                               "| OpenVINO bf16 | faster |")
+        self.assertEqual(one, "| 4x32 | 1 | 100 | 80.0 | 40.0 | 20.0 | 0 | Tengen int16, 2.50 times ONNX Runtime f32 |")
 
     def test_bf16_is_measured_where_the_processor_has_it(self):
         for flags, libraries in (("avx512f avx512_bf16", 3), ("avx512f", 2), ("amx_bf16", 3)):
             with mock.patch("inference.processor", return_value={"flags": flags}):
                 self.assertEqual(len(inference.libraries()), libraries, flags)
+
+    def test_rates_of_a_training_are_those_between_its_networks(self):
+        saved = [{"minutes": 5.0, "positions": 3000}, {"minutes": 25.0, "positions": 27000}]
+        self.assertEqual(table.rates_by_part(saved), "10.0; 20.0")
+
+    def test_changes_of_settings_have_their_points(self):
+        of_pgx = {"settings": {"uses": 4}, "mean_reward_against_the_best_before": 0.25}
+        of_openspiel = {"settings": {"buffer": 8192}, "games": 32, "points_against_the_best_before": 16.0}
+        tunes = {"tune pgx": {"result": {"duels": [of_pgx]}}, "tune openspiel": {"result": {"duels": [of_openspiel]}}}
+        self.assertEqual(table.tune_table(tunes).splitlines()[2:], [
+            "| pgx cpu | uses 4 | 40 of 64 (50%–73%) | yes |",
+            "| openspiel cpu | buffer 8192 | 16 of 32 (34%–66%) | no |"])
 
     def test_match_is_decided_only_outside_the_interval(self):
         level = ("GNU Go level 10", 0)
@@ -110,9 +122,11 @@ class TableTest(unittest.TestCase):
             **match(("pgx cpu", 5), ("GNU Go level 1", 0), 5),
         }
         readme = f"# A\n\n{wins.HEADING}\n\n**self-play, positions/s, pgx + mctx.** It has\nmore.\n\n## B\n\n**c.**\n"
+        documents["speed openspiel 4x32"] = {"result": {"positions_per_s": 12.0, "share_of_network": 0.5}}
         found = wins.won(documents, readme)
         self.assertEqual([(win.reason, win.row, win.lead, win.explained) for win in found], [
             ("**self-play, positions/s, pgx + mctx.**", "4x32", "1.50 times Tengen's", True),
+            ("**self-play, positions/s, OpenSpiel.**", "4x32", "1.20 times Tengen's", False),
             ("**points against GNU Go level 1, pgx cpu.**", "5 min", "1.25 times Tengen's", False),
             ("**head to head at equal time, pgx cpu.**", "5 min", "Tengen has 1 of 10 (2%–40%)", False)])
         self.assertEqual(wins.reasons(readme), {"**self-play, positions/s, pgx + mctx.**"})
@@ -135,6 +149,10 @@ class TableTest(unittest.TestCase):
             documents |= match(("pgx cpu", minute), ("GNU Go level 10", 0), 0)
         rated = picture.ratings(documents)
         self.assertTrue(all(rated["pgx cpu", minute, 1].is_bound for minute in (5, 25, 60)))
+        # Ten games lost to either: the product of the chances of the opponents.
+        bound, strong = rated["pgx cpu", 5, 1].elo, rated["tengen 9x9", 5, 1].elo
+        chance = lambda elo: 1 / (1 + 10 ** ((bound - elo) / 400))
+        self.assertAlmostEqual(chance(0) ** 10 * chance(strong) ** 10, 0.025, places=6)
         self.assertGreater(rated["tengen 9x9", 60, 1].elo - rated["tengen 9x9", 5, 1].elo, 300)
         drawn = picture.picture(documents)
         self.assertEqual(drawn.count('fill="#ffffff" stroke'), 3)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from rates import (are_equal, best_seeds, inference_rates, known_shares, leelaz_rates, match_rows, number,
+from rates import (are_equal, best_seeds, inference_rates, known_shares, leelaz_rates, match_rows, number, ranked,
                    speed_rates, training_rates)
 
 README = Path(__file__).with_name("README.md")
@@ -57,13 +57,13 @@ def rate_wins(documents):
         ours, theirs = ({name: rate for name, rate in rates.items() if rate and is_ours(name) == own}
                         for own in (True, False))
         if theirs:
-            winner = best(theirs, key=theirs.get)
             mine = best(ours.values(), default=None)
-            # Points are of a hundred games, and no rates of one measurement.
-            is_equal = mine and not kind.startswith("points against") and are_equal(mine, theirs[winner])
-            if mine is None or best(mine, theirs[winner]) != mine and not is_equal:
-                lead = f"{number(theirs[winner] / mine)} times Tengen's" if mine else "Tengen has none"
-                yield Win(kind, row, winner, lead)
+            for rate, winner in ranked(theirs, lowest):
+                # Points are of a hundred games, and no rates of one measurement.
+                is_equal = mine and not kind.startswith("points against") and are_equal(mine, rate)
+                if mine is None or best(mine, rate) != mine and not is_equal:
+                    lead = f"{number(rate / mine)} times Tengen's" if mine else "Tengen has none"
+                    yield Win(kind, row, winner, lead)
 
 
 def match_wins(documents):
