@@ -77,8 +77,8 @@ def short_table(documents, is_drawn):
         markdown(head, rows), "",
         *([f"![Elo against minutes of training]({PICTURE})", ""] if is_drawn else []),
         wrapped(f"Self-play with {network} and {SIMULATIONS} simulations; points against GNU Go level 10 with "
-                f"{SIMULATIONS} visits after minutes of training from random weights (–: no network yet), and against "
-                "Tengen at equal time after the last. pgx is made for accelerators. "
+                f"{SIMULATIONS} visits after minutes of training from random weights, and against Tengen at equal time "
+                "after the last (–: no network yet). pgx is made for accelerators. "
                 f"{described(machine)}; {dates(documents)}{so_far(documents)}. "
                 "[All rows](docs/guide/peers.md)."), ""])
 

@@ -122,11 +122,12 @@ def picture(documents):
     names = sorted({name for name, _ in curves})
     for (name, _), points in sorted(curves.items()):
         colour = COLOURS[names.index(name) % len(COLOURS)]
-        path = [f"{x(minute):.1f},{y(rating.elo):.1f}" for minute, rating in points if not rating.is_bound]
+        aside = 7 * (names.index(name) - (len(names) - 1) / 2)  # points of two rows may be at one place
+        path = [f"{x(minute) + aside:.1f},{y(rating.elo):.1f}" for minute, rating in points if not rating.is_bound]
         if path:
             lines.append(f'<polyline points="{" ".join(path)}" fill="none" stroke="{colour}" stroke-width="2"/>')
         for minute, rating in points:
-            px, py, fill = x(minute), y(rating.elo), "#ffffff" if rating.is_bound else colour
+            px, py, fill = x(minute) + aside, y(rating.elo), "#ffffff" if rating.is_bound else colour
             if not rating.is_bound:
                 ends = (y(rating.elo + side * rating.interval) for side in (1, -1))
                 lines.append('<line x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}" stroke="{3}"/>'.format(
@@ -136,6 +137,6 @@ def picture(documents):
         px, py = LEFT + 170 * (index % 4), 44 + 18 * (index // 4)
         lines.append(f'<circle cx="{px}" cy="{py - 4}" r="4" fill="{COLOURS[index % len(COLOURS)]}"/>')
         lines.append(text(px + 10, py, name))
-    words = "minutes (logarithmic); GNU Go level 10 has 0; bars are 95 %; hollow: no win, the 95 % bound"
+    words = "minutes (logarithmic); GNU Go level 10 has 0; bars are 95 %; hollow: no point, an upper bound (97.5 %)"
     lines.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, words, "middle"))
     return "\n".join([*lines, "</svg>"]) + "\n"

@@ -123,6 +123,11 @@ def speed_rates(documents):
         yield network, "memory of self-play, GiB", sizes, True
 
 
+def is_possible(label, rates):
+    """Not where a share is above 1: the machine was faster during self-play than during the network alone."""
+    return label != SPEEDS["share_of_network"] or all(rate is None or rate <= 1 for rate in rates.values())
+
+
 def leelaz_rates(documents):
     """The visits/s on 19x19, by network."""
     for name, document in named(documents, "speed leelaz ").items():

@@ -9,8 +9,8 @@ from pathlib import Path
 from kept import described
 from peer_pgx import DUEL_GAMES
 from picture import picture
-from rates import (best_seeds, inference_rates, interval, leelaz_rates, match_rows, named, number, read, speed_rates,
-                   speed_results, training_rates, trial, winner, with_best_of_tengen)
+from rates import (best_seeds, inference_rates, interval, is_possible, leelaz_rates, match_rows, named, number, read,
+                   speed_rates, speed_results, training_rates, trial, winner, with_best_of_tengen)
 from wins import won
 
 
@@ -35,7 +35,8 @@ def speed_table(documents):
     for network, results in found.items():
         for other, label, rates, lowest in speed_rates(documents):
             if other == network:
-                rows.append([network, label, *map(number, rates.values()), winner(rates, lowest)])
+                best = winner(rates, lowest) if is_possible(label, rates) else "not decided"
+                rows.append([network, label, *map(number, rates.values()), best])
         batches = (str(result.get("batch", "–")) for result in results.values())
         rows.append([network, "positions in a batch", *batches, ""])
     return markdown(["network", "on all cores", *next(iter(found.values()), ()), "best"], rows)
@@ -90,7 +91,11 @@ def tune_table(documents):
                 points, games, *interval(points, games))
             kept = "yes" if points is not None and points > games / 2 else "no"
             rows.append([f"{name.split()[1]} cpu", change, result, kept])
-    return markdown(["row", "instead of the row's own", "points against the best before", "better"], rows)
+        rates = document["result"].get("positions_per_s", {})
+        fastest = max(rates, key=rates.get, default=None)
+        rows += [[f"{name.split()[1]} cpu", f"games {games}", f"{number(rate)} positions/s",
+                  "yes" if games == fastest else "no"] for games, rate in rates.items()]
+    return markdown(["row", "instead of the row's own", "points against the best before, or rate", "better"], rows)
 
 
 MATCH_HEAD = ["min", "player", "opponent", "visits", "points of the player", "by seed", "s/move", "ahead"]
@@ -143,13 +148,15 @@ def render(documents, problems, image=None, pending=None):
         f"{described(machine)}, {machine['memory_gib']} GiB; {dates(documents)}.\n{busy(documents)}",
         versions_table(documents),
         *([f"![Elo against minutes of training]({image})"] if image else []),
-        wrapped("Rates are of one measurement each. Those that differ by less than 5 % count as equal."),
+        wrapped("Rates are of one measurement each. Those that differ by less than 5 % count as equal; on a virtual "
+                "machine the same program may vary by more."),
         "## Inference, one thread, evaluations/s", inference_table(documents),
         "## Speed at equal networks and simulations", speed_table(documents),
         "## Search on 19x19, one thread", leelaz_table(documents),
         "## Settings of the rows of peers, chosen here", tune_table(documents),
-        wrapped("The settings of a row are its own with the last change that was better. Trainings of candidates were "
-                "of minutes, so intervals (95 %) are wide. `experiments/peers/README.md` has what was not tried."),
+        wrapped("The settings of a row are its own with the last change that was better, and with the number of games "
+                "at a time that was fastest. Trainings of candidates were of minutes, so intervals (95 %) are wide. "
+                "`experiments/peers/README.md` has what was not tried."),
         "## Training", training_table(documents),
         "## Against GNU Go, with 32 visits",
         wrapped("Intervals are of the games between these networks (95 %, Wilson); a draw is half a point. They take "

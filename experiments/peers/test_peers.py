@@ -505,12 +505,14 @@ def simulated(unit):
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(json.dumps({"model": "9x9-12"}))
         updates = 0 if "example" in unit.name else 98765
-        saved = [{"minutes": minute + 0.05, "updates": updates} for minute in (minutes if updates else minutes[:1])]
+        saved = [{"minutes": minute + 0.05, "positions": 600 * minute, "updates": updates}
+                 for minute in (minutes if updates else minutes[:1])]
         result = {"checkpoints": saved, "updates": updates, "positions": rate, "positions_per_s": rate,
                   "evaluations_per_s": rate, "examples_per_s": None,
                   "minutes_to_first_update": None if updates else 312.5}
     elif unit.function == "tune":
-        result = {"settings": run.peer(unit.name.split()[1]).ROWS["cpu"]}
+        result = {"settings": run.peer(unit.name.split()[1]).ROWS["cpu"], "positions_per_s": {"8": rate, "32": 1.0},
+                  "duels": [{"settings": {"uses": 4}, "mean_reward_against_the_best_before": 0.1}]}
     elif unit.function == "measure":
         result = {"cases": [{"engine": engine, "batch": batch, "evaluations_per_s": rate} for batch in (1, 64)
                             for engine in ("int16 avx2", "f32", "onnxruntime 1", "openvino 1", "openvino-bf16 1")]}

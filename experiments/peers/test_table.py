@@ -140,6 +140,13 @@ class TableTest(unittest.TestCase):
         # A share of 0.8 of ten games, and a drawn one: 173 Elo / sqrt(11 * 0.77 * 0.23) * 1.96
         self.assertAlmostEqual(rated["strong", 5, 1].interval, 244, delta=2)
 
+    def test_share_above_1_leaves_its_row_undecided(self):
+        shares = lambda ours: {f"speed {name} 4x32": {"result": {"share_of_network": share, "positions_per_s": 1.0}}
+                               for name, share in (("tengen", ours), ("pgx", 0.9))}
+        self.assertIn("| 0.600 | 0.900 | pgx + mctx, 1.50 times Tengen |", table.speed_table(shares(0.6)))
+        self.assertIn("| 1.10 | 0.900 | not decided |", table.speed_table(shares(1.1)))
+        self.assertEqual([len(wins.won(shares(ours), "")) for ours in (0.6, 1.1)], [1, 0])
+
     def test_networks_without_a_win_are_bounds_and_no_curve(self):
         # Defeats by the stronger say less, so the bounds rise with the opponents.
         documents = {}

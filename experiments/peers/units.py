@@ -41,7 +41,7 @@ SIMULATIONS = 32  # of benchmarks, and of matches at equal visits
 SECONDS_PER_MOVE = 0.1  # of matches at equal time
 TUNED = ["pgx", "openspiel"]  # peers whose row `cpu` has settings by their function `tune`
 # Minutes that a unit of the full form takes on two cores, by its kind. A training takes a little longer than its last
-# minute, an example longer than its first, since a move of 1,024 games takes a minute.
+# minute, an example longer than its first, since a move of 1,024 games takes nearly three.
 ESTIMATES = {"inference": 2, "speed": 7, "tune": 20, "train": 1, "example": 4, "visits": 3, "seconds": 6,
              "GNU Go level 1": 1, "GNU Go level 10": 8}
 

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from rates import (are_equal, best_seeds, inference_rates, known_shares, leelaz_rates, match_rows, number, ranked,
-                   speed_rates, training_rates)
+from rates import (are_equal, best_seeds, inference_rates, is_possible, known_shares, leelaz_rates, match_rows, number,
+                   ranked, speed_rates, training_rates)
 
 README = Path(__file__).with_name("README.md")
 HEADING = "## Rows that a peer won"
@@ -42,7 +42,8 @@ def contests(documents):
     for network, batch, rates in inference_rates(documents):
         yield "inference", f"{network}, batches of {batch}", rates, False
     for network, label, rates, lowest in speed_rates(documents):
-        yield label, network, rates, lowest
+        if is_possible(label, rates):
+            yield label, network, rates, lowest
     for network, rates in leelaz_rates(documents):
         yield "search on 19x19", network, rates, False
     for label, rates, lowest in training_rates(documents):
