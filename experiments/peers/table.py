@@ -122,12 +122,9 @@ def versions_table(documents):
         for name, version in document["versions"].items():
             found.setdefault(name, {}).setdefault(version, {})[unit.split()[0]] = None
 
-    def told(versions):
-        if len(versions) == 1:
-            return next(iter(versions))
-        return "; ".join(f"{version} ({', '.join(sorted(kinds))})" for version, kinds in versions.items())
-
-    return markdown(["program", "version"], ([name, told(found[name])] for name in PROGRAMS if name in found))
+    rows = ([name, version, ", ".join(sorted(kinds)) if len(found[name]) > 1 else "all"]
+            for name in PROGRAMS if name in found for version, kinds in found[name].items())
+    return markdown(["program", "version", "units"], rows)
 
 
 def dates(documents):
