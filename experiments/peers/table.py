@@ -111,7 +111,6 @@ def wins_table(documents):
     return "\n\n".join(parts[:2] + ["\n".join(parts[2:])]).rstrip()
 
 
-ABOUT = "../../experiments/peers/README.md"  # seen from the page of the book
 PROGRAMS = ("tengen", "pgx", "mctx", "jax", "open-spiel", "onnxruntime", "openvino", "GNU Go", "Leela Zero")
 
 
@@ -140,7 +139,7 @@ def render(documents, problems, image=None, pending=None):
     parts = [
         f"# Side by side{trial(documents)}",
         wrapped("`make peers` runs Tengen beside other programs, on one machine. pgx is made for accelerators, and "
-                f"OpenSpiel for research on many games; [`experiments/peers`]({ABOUT}) has settings, fairness, and the "
+                "OpenSpiel for research on many games; `experiments/peers/README.md` has settings, fairness, and the "
                 "rules of the matches."),
         f"{described(machine)}, {machine['memory_gib']} GiB; {dates(documents)}.\n{busy(documents)}",
         versions_table(documents),
