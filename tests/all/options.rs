@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::{Example, SearchKind};
 use tests::{TestStore, games_of, repository, succeed};
 
-const OPTIONS: [&str; 9] = [
+const OPTIONS: [&str; 8] = [
     "loop.models=1",
     "loop.final_games=0",
     "evaluate.pairs_per_model=0",
@@ -14,7 +14,6 @@ const OPTIONS: [&str; 9] = [
     "selfplay.policy_opening_fraction=0.5",
     "selfplay.policy_opening_moves=2.0",
     "selfplay.komi_deviation=2.0",
-    "train.policy_target=one-hot",
 ];
 
 #[test]

@@ -57,5 +57,5 @@ pub use schema_version::SCHEMA;
 pub use search::{Algorithm, MOST_LEAVES, MOST_VISITS, Phase, Search};
 pub use section_sets::PlayConfig;
 pub use selfplay::{MOST_BATCH, Selfplay};
-pub use train::{Grow, LearningRate, Optimizer, PolicyTarget, RatePath, Train, ValueLoss};
+pub use train::{Grow, LearningRate, Optimizer, PolicyTarget, Train, ValueLoss};
 pub use window::{Growth, Window, WindowLimit};

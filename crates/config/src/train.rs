@@ -50,34 +50,22 @@ pub struct Train {
     pub ema_decay: f32,
     /// Policy target from visits.
     ///
-    /// "squashed-sampled" is Minigo's. "squashed" with an exponent above 1, and "one-hot" at its extreme, are worth it
-    /// where noise and few visits flatten the counts; a Gumbel search needs neither, as its target is the improved
-    /// policy. Not measured here.
+    /// "squashed-sampled" is Minigo's. A Gumbel search needs "visits", as its target is the improved policy.
     pub policy_target: PolicyTarget,
     /// Exponent of squashed visits; Minigo: 0.98.
     ///
-    /// Below 1 the target is flatter, above 1 sharper; 8 is nearly one-hot. Minigo had 0.95 before.
+    /// Below 1 the target is flatter, above 1 sharper. Minigo had 0.95 before.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub policy_exponent: f32,
-    /// Mask illegal moves in the policy loss.
-    ///
-    /// Search ignores the priors of illegal moves, so the network need not spend capacity on them.
-    /// Worth it for small networks; the priors of illegal moves then mean nothing to other programs. Not measured here.
-    pub mask_illegal: bool,
     /// Weight of the value loss relative to the policy loss.
     #[schemars(range(min = 0.0))]
     pub value_weight: f32,
     /// Value loss.
     ///
     /// "cross-entropy" with `network.value_head = "win-draw-loss"` is that of Leela Chess Zero and KataGo: its gradient
-    /// does not vanish where the value is certain and wrong. "squared" is that of AlphaGo Zero, "power" that of
-    /// Stockfish. Not compared here.
+    /// does not vanish where the value is certain and wrong. "squared" is that of AlphaGo Zero. On stored games neither
+    /// was better in the first 3,000 steps (`experiments/0125-values-on-stored-games`).
     pub value_loss: ValueLoss,
-    /// Exponent of the value loss "power"; Stockfish: 2.6.
-    ///
-    /// Above 2 large errors count more than with squares: worth it where values near 0 are noise. Not measured here.
-    #[schemars(range(min = 1.0, max = 8.0))]
-    pub value_exponent: f32,
     /// Share λ_v of the outcome in the value target; the rest is the root value.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub outcome_fraction: f32,
@@ -109,12 +97,10 @@ pub struct Train {
     /// The grown network computes the same function; momentum is reset. `from_model` is above 1 and rises. A small
     /// network publishes its first models sooner.
     pub grow: Vec<Grow>,
-    /// Interpolation between the rates below.
-    ///
-    /// The rate is constant after the last. "linear" was as strong as steps at the end of an hour
-    /// (`experiments/0122-an-hour-with-4x64`); "cosine" was not measured.
-    pub learning_rate_path: RatePath,
     /// Learning-rate schedule; `from_step` starts at 0 and rises.
+    ///
+    /// A rate is constant until the next entry. A linear fall was as strong at the end of an hour
+    /// (`experiments/0122-an-hour-with-4x64`).
     pub learning_rate: Vec<LearningRate>,
 }
 
@@ -157,23 +143,9 @@ pub enum Optimizer {
 pub enum ValueLoss {
     /// (v − t)², values from −1 to 1.
     Squared,
-    /// |v − t|^exponent, values from 0 to 1.
-    Power,
     /// −t ln v − (1 − t) ln(1 − v) less the entropy of the target, values from 0 to 1; with
     /// `network.value_head = "win-draw-loss"` the same over its three probabilities.
     CrossEntropy,
-}
-
-/// Interpolation of the learning rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RatePath {
-    /// Constant until the next entry.
-    Constant,
-    /// Linear.
-    Linear,
-    /// Half a cosine: flat at both ends.
-    Cosine,
 }
 
 /// Transformation from visit counts to the policy target.
@@ -182,19 +154,15 @@ pub enum RatePath {
 pub enum PolicyTarget {
     /// In proportion to the visits.
     Visits,
-    /// In proportion to visits^policy_exponent.
-    Squashed,
-    /// As `squashed` before `selfplay.choice_moves`, as `visits` later (Minigo).
+    /// In proportion to visits^policy_exponent before `selfplay.choice_moves`, as `visits` later (Minigo).
     SquashedSampled,
-    /// The most visited move; ties share it.
-    OneHot,
 }
 
 /// An entry of `train.learning_rate`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LearningRate {
-    /// Optimiser step of the run at which the rate is reached.
+    /// Optimiser step of the run from which the rate holds.
     pub from_step: u64,
     /// Learning rate.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
@@ -221,10 +189,9 @@ mod tests {
     #[test]
     fn values_out_of_range_are_errors() {
         assert_eq!(error(&["train.policy_exponent=0"]), "train.policy_exponent is 0: must be above 0");
-        assert!(error(&["train.policy_target=soft"]).contains("one-hot"));
+        assert!(error(&["train.policy_target=soft"]).contains("squashed-sampled"));
         assert_eq!(error(&["train.momentum=nan"]), "train.momentum is NaN: must be finite");
         assert_eq!(error(&["train.momentum=1"]), "train.momentum is 1: must be from 0 to below 1");
-        assert!(error(&["train.value_exponent=9"]).contains("must be from 1 to 8"));
         assert!(error(&["train.batch=0"]).contains("must be at least 1"));
     }
 

@@ -34,7 +34,6 @@ impl Widths {
             planes: inputs.len(size),
             columns: Columns {
                 policies: moves,
-                mask: if_any(targets.mask_illegal, moves),
                 outcomes: 1,
                 searches: 1,
                 ownership: if_any(targets.ownership, area),
@@ -122,7 +121,6 @@ impl Rows<'_> {
         // Without `..`: a column that nothing encodes would be trained on zeros.
         let Columns {
             policies,
-            mask,
             outcomes,
             searches,
             ownership,
@@ -152,9 +150,6 @@ impl Rows<'_> {
             if targets.opponent_policy {
                 targets.opponent_move(example, symmetry, &mut opponent_moves[row * moves..][..moves])?;
             }
-            if targets.mask_illegal {
-                targets.illegal(example, symmetry, &mut mask[row * moves..][..moves])?;
-            }
         }
         Ok(())
     }
@@ -162,18 +157,16 @@ impl Rows<'_> {
 
 #[cfg(test)]
 mod tests {
-    use config::{Preset, RunConfig};
+    use config::Preset;
     use go::{Size, Stones};
-    use record::{GameRecord, synthetic};
+    use record::synthetic;
 
     use super::*;
-    use crate::targets::ILLEGAL;
 
     #[test]
     fn threads_encode_the_same_batch() {
-        let config = Preset::NineByNine.config();
         let shape = Shape { ownership: true, opponent_policy: true, ..Shape::plain(Size::new(5).unwrap()) };
-        let targets = Targets { mask_illegal: true, ..Targets::new(&config) };
+        let targets = Targets::new(&Preset::NineByNine.config());
         let examples = synthetic::game("random", "w", 1, shape.size, 30).examples().unwrap();
         let symmetries: Vec<Symmetry> = (0..examples.len()).map(|index| Symmetry::ALL[index % 8]).collect();
         let expected = Batch::encode(shape, &examples, &targets, &symmetries).unwrap();
@@ -191,7 +184,7 @@ mod tests {
     fn targets_turn_with_the_planes() {
         let size = Size::new(5).unwrap();
         let shape = Shape { ownership: true, opponent_policy: true, ..Shape::plain(size) };
-        let targets = Targets { mask_illegal: true, ..Targets::new(&Preset::NineByNine.config()) };
+        let targets = Targets::new(&Preset::NineByNine.config());
         let mut games = (0..).map(|index| synthetic::game("random", "w", index, size, 30));
         let examples = games.find(|game| game.score.is_some()).unwrap().examples().unwrap();
         let symmetries: Vec<Symmetry> = (0..examples.len()).map(|index| Symmetry::ALL[index % 8]).collect();
@@ -215,33 +208,7 @@ mod tests {
         let (batch, unturned) = (encode(&examples, &symmetries), encode(&examples, &as_they_are));
         assert!(batch == encode(&turned, &as_they_are), "the same as of turned boards");
         let (batch, unturned) = (batch.columns, unturned.columns);
-        assert!(batch.policies != unturned.policies && batch.mask != unturned.mask);
+        assert!(batch.policies != unturned.policies);
         assert!(batch.ownership != unturned.ownership && batch.opponent_moves != unturned.opponent_moves);
-    }
-
-    #[test]
-    fn mask_illegal_marks_stones_and_no_legal_move() {
-        let config = Preset::NineByNine.with(&["train.mask_illegal=true"]).unwrap();
-        let shape = Shape::plain(Size::new(5).unwrap());
-        let record = synthetic::game("random", "w", 1, shape.size, 30);
-        let examples = record.examples().unwrap();
-        let symmetries: Vec<Symmetry> = (0..examples.len()).map(|index| Symmetry::ALL[index % 8]).collect();
-        let encode =
-            |config: &RunConfig| Batch::encode(shape, &examples, &Targets::new(config), &symmetries).unwrap().columns;
-        assert!(encode(&Preset::NineByNine.config()).mask.is_empty());
-        let batch = encode(&config);
-        let mut masked = 0;
-        for ((example, symmetry), mask) in examples.iter().zip(&symmetries).zip(batch.mask.chunks(shape.size.moves())) {
-            let turns = record.turns[..usize::from(example.turn)].to_vec();
-            let game = GameRecord { turns, ..record.clone() }.replay().unwrap();
-            let places = symmetry.permutation(shape.size);
-            let at = |mv: usize| mask[usize::from(places[mv])];
-            assert!(game.legal_points().iter().all(|point| at(point.index()) == 0.0), "turn {}", example.turn);
-            let stones = game.position().stones().both();
-            assert!(stones.iter().all(|point| at(point.index()) == ILLEGAL), "turn {}", example.turn);
-            masked += stones.len();
-            assert_eq!(at(shape.size.area()), 0.0, "a pass is legal");
-        }
-        assert!(masked > 100, "{masked} stones");
     }
 }

@@ -9,7 +9,7 @@ use crate::columns::Columns;
 use crate::{NetError, Shape, Targets};
 
 /// A batch of examples in tensors on the CPU: planes as bytes, and as f32 policies, outcomes, root values, ownership,
-/// scores and weights. Tensors of a trainer also have masks, the opponent's moves and which targets are known.
+/// scores and weights. Tensors of a trainer also have the opponent's moves and which targets are known.
 #[derive(Debug)]
 pub struct EncodedBatch(Vec<Tensor>);
 
@@ -60,7 +60,6 @@ mod tests {
             choice_moves: 0,
             policy: PolicyTarget::Visits,
             policy_exponent: 1.0,
-            mask_illegal: false,
             ownership: false,
             opponent_policy: false,
         };

@@ -38,8 +38,6 @@ macro_rules! columns {
 columns! {
     /// Target probabilities, one a move.
     policies,
-    /// Added to the logits of the moves, one a move; empty where nothing is added.
-    mask,
     /// Outcomes for the side to move.
     outcomes,
     /// Root values of the search for the side to move.

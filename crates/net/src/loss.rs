@@ -13,7 +13,6 @@ use crate::{Losses, NetError};
 pub(crate) struct LossConfig {
     value_weight: f32,
     value_loss: ValueLoss,
-    value_exponent: f32,
     outcome_fraction: f32,
     ownership_weight: f32,
     score_weight: f32,
@@ -53,7 +52,6 @@ impl LossConfig {
         LossConfig {
             value_weight: train.value_weight,
             value_loss: train.value_loss,
-            value_exponent: train.value_exponent,
             outcome_fraction: train.outcome_fraction,
             ownership_weight: train.ownership_weight,
             score_weight: train.score_weight,
@@ -83,10 +81,8 @@ impl LossConfig {
 
     fn error(&self, values: &Tensor, targets: &Tensor) -> Result<Tensor, NetError> {
         let half = |x: &Tensor| (x + 1.0) / 2.0;
-        let exponent = f64::from(self.value_exponent);
         Ok(match self.value_loss {
             ValueLoss::Squared => (values - targets).f_square()?,
-            ValueLoss::Power => (half(values) - half(targets)).f_abs()?.f_pow_tensor_scalar(exponent)?,
             ValueLoss::CrossEntropy => {
                 let (v, t) = (half(values).f_clamp(MARGIN, 1.0 - MARGIN)?, half(targets));
                 let (not_v, not_t): (Tensor, Tensor) = (1.0 - &v, 1.0 - &t);
@@ -135,7 +131,7 @@ pub(crate) fn loss(output: &TowerOutput, targets: &TargetTensors, loss_config: &
     let TargetTensors { outcomes, searches, weights, .. } = targets;
     let mean = |x: &Tensor| mean(x, weights);
     let target = targets.policies.f_view_as(&output.logits)?;
-    let logs = masked(&output.logits, &targets.mask)?.f_log_softmax(-1, kind)?;
+    let logs = output.logits.f_log_softmax(-1, kind)?;
     let policy = mean(&cross(&target, &logs)?)?;
     let value = mean(&loss_config.answered(output, outcomes, searches)?)?;
     let zero = policy.f_detach()?.f_zeros_like()?;
@@ -182,11 +178,6 @@ pub(crate) fn loss(output: &TowerOutput, targets: &TargetTensors, loss_config: &
         mixed: loss_config.mixed(outcomes, searches),
         weights: weights.shallow_clone(),
     })
-}
-
-/// Logits without those of illegal moves, if there is a mask.
-fn masked(logits: &Tensor, mask: &Tensor) -> Result<Tensor, NetError> {
-    if mask.numel() == 0 { Ok(logits.shallow_clone()) } else { Ok(logits.f_add(&mask.f_view_as(logits)?)?) }
 }
 
 /// −Σ p·ln q over the moves, one number a position.
@@ -272,8 +263,7 @@ impl Loss {
     }
 
     fn output_entropy(&self) -> Result<Tensor, NetError> {
-        // The logarithm of an illegal move's probability is so negative that 0 times it would be none.
-        self.mean(&cross(&self.logs.f_exp()?, &self.logs.f_clamp_min(-1e4)?)?)
+        self.mean(&cross(&self.logs.f_exp()?, &self.logs)?)
     }
 
     fn mean(&self, x: &Tensor) -> Result<Tensor, NetError> {

@@ -1,6 +1,6 @@
 //! The learning rate from step to step.
 
-use config::{LearningRate, RatePath, Train};
+use config::Train;
 
 /// The learning rate in force at a step, counted from 0.
 pub fn rate(train: &Train, step: u64) -> f32 {
@@ -10,26 +10,14 @@ pub fn rate(train: &Train, step: u64) -> f32 {
 
 /// The rate without warming up.
 fn scheduled(train: &Train, step: u64) -> f32 {
-    let next = train.learning_rate.partition_point(|point| point.from_step <= step);
-    let Some(last) = next.checked_sub(1).map(|last| train.learning_rate[last]) else { return 0.0 };
-    match train.learning_rate.get(next) {
-        None => last.rate,
-        Some(next) => between(train.learning_rate_path, last, *next, step),
-    }
-}
-
-fn between(path: RatePath, last: LearningRate, next: LearningRate, step: u64) -> f32 {
-    let way = (step - last.from_step) as f64 / (next.from_step - last.from_step) as f64;
-    let share = match path {
-        RatePath::Constant => 0.0,
-        RatePath::Linear => way,
-        RatePath::Cosine => (1.0 - (std::f64::consts::PI * way).cos()) / 2.0,
-    };
-    (f64::from(last.rate) + share * (f64::from(next.rate) - f64::from(last.rate))) as f32
+    let reached = train.learning_rate.iter().take_while(|entry| entry.from_step <= step);
+    reached.last().map_or(0.0, |entry| entry.rate)
 }
 
 #[cfg(test)]
 mod tests {
+    use config::LearningRate;
+
     use super::*;
 
     fn train(changes: &[&str]) -> Train {
@@ -44,14 +32,8 @@ mod tests {
     }
 
     #[test]
-    fn rate_is_constant_or_interpolated_between_points() {
-        let steps = [0, 50, 99, 100, 150, 9999];
-        let path = |path: &str| at(&train(&[&format!("train.learning_rate_path={path}")]), steps);
-        assert_eq!(path("constant"), [0.1, 0.1, 0.1, 0.01, 0.01, 0.001]);
-        assert_eq!(path("linear"), [0.1, 0.055, 0.0109, 0.01, 0.0055, 0.001]);
-        assert_eq!(path("cosine"), [0.1, 0.055, 0.01002, 0.01, 0.0055, 0.001]);
-        let quarter = rate(&train(&["train.learning_rate_path=cosine"]), 25);
-        assert!((quarter - (0.1 - 0.09 * 0.146_446_6)).abs() < 1e-6, "cosines leave slowly: {quarter}");
+    fn rate_is_constant_until_the_next_entry() {
+        assert_eq!(at(&train(&[]), [0, 50, 99, 100, 150, 9999]), [0.1, 0.1, 0.1, 0.01, 0.01, 0.001]);
     }
 
     #[test]

@@ -5,9 +5,6 @@ use go::Symmetry;
 use mcts::choice;
 use record::{Example, ExampleError};
 
-/// Added to the logit of an illegal move: its probability is 0 in f32 then.
-pub(crate) const ILLEGAL: f32 = -1e9;
-
 /// How raw facts become targets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Targets {
@@ -17,8 +14,6 @@ pub struct Targets {
     pub policy: PolicyTarget,
     /// Exponent of visits that are squashed.
     pub policy_exponent: f32,
-    /// Whether illegal moves take no part in the policy loss.
-    pub mask_illegal: bool,
     /// Whether there is an ownership target.
     pub ownership: bool,
     /// Whether there is a target for the opponent's next move.
@@ -33,7 +28,6 @@ impl Targets {
             choice_moves: selfplay.choice_moves,
             policy: train.policy_target,
             policy_exponent: train.policy_exponent,
-            mask_illegal: train.mask_illegal,
             ownership: network.ownership && train.ownership_weight > 0.0,
             opponent_policy: network.opponent_policy && train.opponent_policy_weight > 0.0,
         }
@@ -67,10 +61,8 @@ impl Targets {
     fn exponent(&self, turn: u16) -> f32 {
         match self.policy {
             PolicyTarget::Visits => 1.0,
-            PolicyTarget::Squashed => self.policy_exponent,
             PolicyTarget::SquashedSampled if usize::from(turn) < self.choice_moves => self.policy_exponent,
             PolicyTarget::SquashedSampled => 1.0,
-            PolicyTarget::OneHot => f32::INFINITY,
         }
     }
 
@@ -130,27 +122,6 @@ impl Targets {
             .map(|score| example.to_move.sign() * score / example.size.side() as f32)
     }
 
-    /// Writes 0 for the moves that are legal, at the index that the symmetry gives them, and a great negative number
-    /// for the others. Moves that repeat an older board than those that an example knows count as legal.
-    ///
-    /// # Errors
-    /// Stones that make no position, or a recent move that is not legal.
-    ///
-    /// # Panics
-    /// When `mask` has not one number for each move of the example's board.
-    pub fn illegal(&self, example: &Example, symmetry: Symmetry, mask: &mut [f32]) -> Result<(), ExampleError> {
-        assert_eq!(mask.len(), example.size.moves(), "one number a move");
-        let legal = example.game_so_far()?.legal_points();
-        mask.fill(ILLEGAL);
-        let places = symmetry.permutation(example.size);
-        let searched = example.visits.iter().map(|&(mv, _)| usize::from(mv));
-        for mv in legal.iter().map(|point| point.index()).chain([example.size.area()]).chain(searched) {
-            let place = *places.get(mv).ok_or_else(|| example.error(format!("no move {mv}")))?;
-            mask[usize::from(place)] = 0.0;
-        }
-        Ok(())
-    }
-
     /// How much the example counts.
     ///
     /// # Errors
@@ -173,7 +144,6 @@ mod tests {
         choice_moves: 2,
         policy: PolicyTarget::SquashedSampled,
         policy_exponent: 0.5,
-        mask_illegal: false,
         ownership: false,
         opponent_policy: false,
     };
@@ -237,10 +207,8 @@ mod tests {
         };
         for (target, exponent, sampled, picked) in [
             (PolicyTarget::Visits, 0.95, squashed(1.0), squashed(1.0)),
-            (PolicyTarget::Squashed, 0.95, squashed(0.95), squashed(0.95)),
-            (PolicyTarget::Squashed, 8.0, squashed(8.0), squashed(8.0)),
             (PolicyTarget::SquashedSampled, 0.98, squashed(0.98), squashed(1.0)),
-            (PolicyTarget::OneHot, 0.98, [0.5, 0.5, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0, 0.0]),
+            (PolicyTarget::SquashedSampled, 8.0, squashed(8.0), squashed(1.0)),
         ] {
             let targets = Targets { policy: target, policy_exponent: exponent, ..TARGETS };
             for (turn, expected) in [(1, sampled), (2, picked)] {
@@ -270,36 +238,6 @@ mod tests {
         assert_eq!(targets(Some(4)).unwrap(), [0.0, 0.0, 0.0, 0.0, 1.0]);
         assert_eq!(targets(None).unwrap(), [0.0; 5]);
         assert!(targets(Some(5)).unwrap_err().to_string().ends_with("no move 5"));
-    }
-
-    /// Black has just taken a stone at 11 by playing 12, and White may not take back at once: the mask of a ko.
-    #[test]
-    fn moves_that_repeat_a_known_board_are_illegal() {
-        let size = Size::new(5).unwrap();
-        let points = |indices: &[usize]| points(size, indices);
-        let illegal = |example: Example, symmetry: Symmetry| -> Vec<usize> {
-            let mut mask = [9.0; 26];
-            TARGETS.illegal(&example, symmetry, &mut mask).unwrap();
-            assert!(mask.iter().all(|&number| number == 0.0 || number == ILLEGAL), "{mask:?}");
-            (0..26).filter(|&index| mask[index] == ILLEGAL).collect()
-        };
-        let made = |base, recent: &[u16]| {
-            let turn = recent.len() as u16 + 2;
-            Example { size, base, recent: recent.to_vec(), ..example(turn, Color::White, &[(0, 1)]) }
-        };
-        let early = Stones { black: points(&[6]), white: points(&[7]) };
-        let known = || made(early, &[10, 13, 16, 17, 25, 11, 12]);
-        let stones: [usize; 7] = [6, 7, 10, 12, 13, 16, 17];
-        let mut expected = [&stones[..], &[11]].concat();
-        expected.sort_unstable();
-        assert_eq!(illegal(known(), Symmetry::Identity), expected);
-        let permutation = Symmetry::Rot90.permutation(size);
-        let mut turned: Vec<usize> = expected.iter().map(|&index| usize::from(permutation[index])).collect();
-        turned.sort_unstable();
-        assert_eq!(illegal(known(), Symmetry::Rot90), turned);
-        // Without its past the board does not tell.
-        let now = Stones { black: points(&[6, 10, 12, 16]), white: points(&[7, 13, 17]) };
-        assert_eq!(illegal(made(now, &[]), Symmetry::Identity), stones);
     }
 
     #[test]

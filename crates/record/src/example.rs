@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use go::{Color, Game, Illegal, Move, Position, Size, Stones};
+use go::{Color, Game, Illegal, Move, Size, Stones};
 
 use crate::{GameId, Outcome, SearchKind};
 
@@ -79,21 +79,6 @@ impl Example {
     /// The error of this example for a problem with it.
     pub fn error(&self, problem: impl ToString) -> ExampleError {
         ExampleError { game: self.game, turn: self.turn, problem: problem.to_string() }
-    }
-
-    /// The game from the oldest board that is known here on. It has forgotten the boards before, so that a move that
-    /// repeats one of those counts as legal.
-    ///
-    /// # Errors
-    /// As [`crate::Replay::rebuild`], and a recent move that repeats a board.
-    pub fn game_so_far(&self) -> Result<Game, ExampleError> {
-        let oldest = Position::from_stones(self.size, &self.base, self.first()).map_err(|e| self.error(e))?;
-        let mut game = Game::from_position(oldest);
-        for &index in &self.recent {
-            let mv = self.recent_move(index)?;
-            game.play(mv).map_err(|why| self.unplayable(mv, why))?;
-        }
-        Ok(game)
     }
 
     /// A hash of all fields, of numbers by their bits, for comparisons within a process.

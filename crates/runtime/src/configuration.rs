@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use config::{ConfigError, Grow, Phase, RatePath, Retention, RunConfig, RunName};
+use config::{ConfigError, Grow, Phase, Retention, RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
 use store::{Run, StoreError};
 
@@ -170,12 +170,10 @@ fn unreached(config: &RunConfig) -> Vec<(&'static str, u64, u64)> {
     let RunConfig { search, train, run_loop, .. } = config;
     let models = u64::from(run_loop.models);
     let steps = models.saturating_mul(train.steps as u64);
-    // A path may lead to the rate after the last step.
-    let last_step = if train.learning_rate_path == RatePath::Constant { steps - 1 } else { steps };
     let schedules = [
         ("search.phases", search.phases.last().map(|phase| u64::from(phase.from_model)), models),
         ("train.grow", train.grow.last().map(|grow| u64::from(grow.from_model)), models),
-        ("train.learning_rate", train.learning_rate.last().map(|rate| rate.from_step), last_step),
+        ("train.learning_rate", train.learning_rate.last().map(|rate| rate.from_step), steps - 1),
     ];
     let entries = schedules.into_iter().filter_map(|(schedule, entry, last)| Some((schedule, entry?, last)));
     entries.filter(|(_, entry, last)| entry > last).collect()
@@ -274,7 +272,6 @@ mod tests {
         );
         let ending = "train.learning_rate=[{from_step=0,rate=0.1},{from_step=10000,rate=0.01}]";
         assert_eq!(found(Preset::NineByNine, &[ending]), [("train.learning_rate", 10_000, 9999)]);
-        assert!(found(Preset::NineByNine, &[ending, "train.learning_rate_path=cosine"]).is_empty());
     }
 
     #[test]

@@ -28,7 +28,6 @@ fn train_config() -> TrainConfig {
             choice_moves: 2,
             policy: PolicyTarget::SquashedSampled,
             policy_exponent: 0.98,
-            mask_illegal: false,
             ownership: true,
             opponent_policy: true,
         },

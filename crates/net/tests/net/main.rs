@@ -72,7 +72,6 @@ fn train_config(rate: f32) -> TrainConfig {
             choice_moves: 2,
             policy: PolicyTarget::SquashedSampled,
             policy_exponent: 0.98,
-            mask_illegal: false,
             ownership: false,
             opponent_policy: false,
         },

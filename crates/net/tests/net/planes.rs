@@ -60,7 +60,6 @@ fn policies_move_with_the_moves_and_sum_to_one() {
         choice_moves: 4,
         policy: config::PolicyTarget::SquashedSampled,
         policy_exponent: 0.9,
-        mask_illegal: false,
         ownership: false,
         opponent_policy: false,
     };

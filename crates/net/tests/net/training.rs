@@ -1,6 +1,6 @@
 //! Training, and resuming it.
 
-use config::{LearningRate, Optimizer, RatePath};
+use config::{LearningRate, Optimizer};
 use net::{NetError, Precision, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 use record::Example;
 
@@ -267,13 +267,11 @@ fn elaborate(optimizer: Optimizer) -> TrainConfig {
     train_config.train.clip_norm = 0.5;
     train_config.train.ema_decay = 0.9;
     train_config.train.warm_up = 3;
-    train_config.train.learning_rate_path = RatePath::Cosine;
     train_config.train.ownership_weight = 0.5;
     train_config.train.score_weight = 0.1;
     train_config.train.opponent_policy_weight = 0.15;
     train_config.targets.ownership = true;
     train_config.targets.opponent_policy = true;
-    train_config.targets.mask_illegal = true;
     train_config
 }
 
