@@ -37,10 +37,10 @@ const WORSE: f32 = 0.05;
 /// games of each model had 0.21 to 1 with the usual tenth of calibration games, in the same two runs. As these are
 /// longer than resigned games, their share is above a tenth then, whatever the others do.
 const SCORED: f32 = 0.05;
-/// Learning rate by that of the step before, above which it undoes what smaller steps have trained. Warm-up doubles it
-/// at most, and the rates of all presets fall. Runs that began from a model of another run had ten times its last rate,
-/// with a larger network (`experiments/0051-95-percent-in-75-minutes`) or the same
-/// (`experiments/0055-32-visits-six-hours`). With the same one, `trainer bootstrap` compares the two.
+/// Learning rate by that of the step before, above which it undoes what smaller steps have trained. The rates of all
+/// presets fall. Runs that began from a model of another run had ten times its last rate, with a larger network
+/// (`experiments/0051-95-percent-in-75-minutes`) or the same (`experiments/0055-32-visits-six-hours`). With the same
+/// one, `trainer bootstrap` compares the two.
 const JUMP: f32 = 3.0;
 /// How often a new position may be sampled on average.
 const SAMPLES: f64 = 16.0;
@@ -434,7 +434,7 @@ mod tests {
         let with = |rates: &[f32]| alarms(|known| known.rates = rates.to_vec());
         assert_eq!(with(&[0.25, 0.75]), Vec::<&str>::new(), "at the bound");
         assert_eq!(with(&[0.25, 0.25, 0.76, 0.76]), ["learning-rate-jump"]);
-        assert_eq!(with(&[0.01, 0.02, 0.03, 0.04]), Vec::<&str>::new(), "warm-up");
+        assert_eq!(with(&[0.01, 0.02, 0.03, 0.04]), Vec::<&str>::new(), "a slow rise");
         assert_eq!(with(&[]), Vec::<&str>::new(), "a network that has grown");
     }
 

@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(key("selfplay.full_search_fraction").range.unwrap(), "above 0, up to 1");
         assert_eq!(key("evaluate.games_per_pair").range.unwrap(), "from 2 to 1000000, a multiple of 2");
         assert_eq!(key("search.c_puct_init").range.unwrap(), "at least 0");
-        assert_eq!(key("train.warm_up").range, None);
+        assert_eq!(key("train.norm_batch").range, None);
     }
 
     #[test]

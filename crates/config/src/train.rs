@@ -20,19 +20,14 @@ pub struct Train {
     pub steps: usize,
     /// Optimiser.
     ///
-    /// "nesterov" is the default; no run here measured the optimiser alone. "adamw" is worth it where one learning rate
-    /// has to fit layers of different scales; the training of Go networks from AlphaGo Zero to KataGo uses SGD with
-    /// momentum.
+    /// "nesterov" is the default; "sgd" is Minigo's. No run here measured the optimiser alone.
     pub optimizer: Optimizer,
-    /// Momentum; β1 of AdamW.
+    /// Momentum.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub momentum: f32,
-    /// β2 of AdamW.
-    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
-    pub second_momentum: f32,
     /// λ of the L2 penalty λ‖w‖² / 2, on weights only.
     ///
-    /// Biases and batch norms have none. With "adamw": decoupled weight decay, rate · λ per step.
+    /// Biases and batch norms have none.
     #[schemars(range(min = 0.0))]
     pub l2: f32,
     /// Maximum norm of the gradient (clipping); 0: off.
@@ -88,10 +83,6 @@ pub struct Train {
     /// over the positions of a part that have a target. A GPU is fast with the whole batch only. The effect on strength
     /// was not measured.
     pub norm_batch: usize,
-    /// Steps of linear learning-rate warm-up; 0: none.
-    ///
-    /// Worth it with large batches and high rates, and for AdamW. Not measured here.
-    pub warm_up: u64,
     /// Schedule: a larger network from a model number on (Net2Net).
     ///
     /// The grown network computes the same function; momentum is reset. `from_model` is above 1 and rises. A small
@@ -133,8 +124,6 @@ pub enum Optimizer {
     Sgd,
     /// Stochastic gradient descent with Nesterov momentum.
     Nesterov,
-    /// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
-    Adamw,
 }
 
 /// Value loss.

@@ -1,8 +1,7 @@
 //! The state of a trainer, which resumes from it as if it had never stopped.
 //!
 //! A safetensors file like that of [`Weights`]: the weights under their own names; under `momentum.` and its name the
-//! optimiser's state of every trained tensor, and under `squares.` that of Adam. `ema.` has the exponential moving
-//! average of the weights where there is one, and `averaged.` the network with averaged weights, which is published.
+//! momentum of every trained tensor. `ema.` has the exponential moving average of the weights where there is one, and `averaged.` the network with averaged weights, which is published.
 //! The metadata has the shape, the steps, the samples and the digest of the configuration. The generator has no state
 //! in the file: see [`Trainer`].
 
@@ -16,7 +15,7 @@ use crate::file::{self, File};
 use crate::flat::{Flat, Format};
 use crate::layout::TensorSpec;
 use crate::micro_batch::Towers;
-use crate::optimizer::{Optimizer, has_squares};
+use crate::optimizer::Optimizer;
 use crate::prepared::Uploads;
 use crate::tower::{Tower, numbers, tensor_of};
 use crate::trainer::tower;
@@ -26,7 +25,6 @@ use crate::{NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 /// The version of the format that a [`Trainer`] writes and reads.
 pub const VERSION: &str = "tengen-checkpoint/4";
 const MOMENTUM: &str = "momentum.";
-const SQUARES: &str = "squares.";
 const EMA: &str = "ema.";
 const AVERAGED: &str = "averaged.";
 
@@ -35,8 +33,6 @@ struct Header {
     #[serde(flatten)]
     shape: cpu::Header,
     step: u64,
-    /// Steps of the optimiser since it was at rest.
-    warmth: u64,
     samples: u64,
     averaged: bool,
     config_digest: String,
@@ -52,8 +48,7 @@ impl Trainer {
         let shape = weights.shape();
         let (specs, trainable) = (shape.tensors(), trainable(shape));
         let ema: &[Tensor] = self.ema.as_ref().map_or(&[], |ema| &ema.tensors);
-        let squares: &[Tensor] = self.optimizer.squares.as_deref().unwrap_or_default();
-        let kept = [(MOMENTUM, &self.optimizer.momentum[..]), (SQUARES, squares), (EMA, ema)];
+        let kept = [(MOMENTUM, &self.optimizer.momentum[..]), (EMA, ema)];
         let kept: Vec<(&str, BTreeMap<String, Vec<f32>>)> = kept
             .into_iter()
             .map(|(prefix, tensors)| Ok((prefix, read(&trainable, tensors)?)))
@@ -66,10 +61,9 @@ impl Trainer {
         if let Some(averaged) = &averaged {
             tensors.extend(averaged.named(&specs).into_iter().map(|tensor| tensor.under(AVERAGED)));
         }
-        let (step, warmth, samples, averaged) =
-            (self.step, self.steps_since_reset, self.examples_seen, averaged.is_some());
+        let (step, samples, averaged) = (self.step, self.examples_seen, averaged.is_some());
         let config_digest = config_digest.to_owned();
-        let header = Header { shape: shape.into(), step, warmth, samples, averaged, config_digest };
+        let header = Header { shape: shape.into(), step, samples, averaged, config_digest };
         Ok(file::write(VERSION, &header, tensors))
     }
 
@@ -103,15 +97,13 @@ impl Trainer {
             let tensors = trainable(shape).into_iter().map(tensor).collect::<Result<Vec<Tensor>, NetError>>()?;
             tower.arrangement().flat(&tensors)
         };
-        let squares = has_squares(train_config.train.optimizer).then(|| kept(SQUARES)).transpose()?;
         let averages = train_config.train.ema_decay > 0.0;
         let averaged =
             || self::tower(&Weights::assemble(shape, read_tensors(&file, AVERAGED, shape.tensors())?)?, train_device);
         Ok(Trainer {
-            optimizer: Optimizer { momentum: kept(MOMENTUM)?, squares },
+            optimizer: Optimizer { momentum: kept(MOMENTUM)? },
             ema: if averages { Some(Ema { tensors: kept(EMA)? }) } else { None },
             averaged: header.averaged.then(averaged).transpose()?,
-            steps_since_reset: header.warmth,
             gradient_norm: 0.0,
             uploads: Uploads::new(tower.options()),
             tower: Towers::new(tower),

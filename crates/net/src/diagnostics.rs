@@ -38,10 +38,10 @@ impl Trainer {
     fn tensor_diagnostics(&self) -> Result<Vec<TensorDiagnostics>, NetError> {
         let _no_gradients = tch::no_grad_guard();
         let train = &self.train_config.train;
-        let size = StepSize::new(train, rate(train, self.step.saturating_sub(1)), self.steps_since_reset);
+        let size = StepSize::new(train, rate(train, self.step.saturating_sub(1)));
         let of = |(place, (spec, tensor)): (usize, &(crate::layout::TensorSpec, Tensor))| {
             let length = norm(tensor)?;
-            let moved = norm(&update(&self.optimizer, place, size)?)?;
+            let moved = norm(&update(&self.optimizer, place, size))?;
             Ok(TensorDiagnostics {
                 tensor: spec.name.clone(),
                 size: (length / (spec.count() as f64).sqrt()) as f32,

@@ -7,15 +7,10 @@ use crate::NetError;
 use crate::flat::Flat;
 use crate::tower::Tower;
 
-/// Added to the root of Adam's second moment, as in its paper.
-const EPSILON: f64 = 1e-8;
-
 /// What an optimiser remembers of every trained tensor.
 pub(crate) struct Optimizer {
-    /// Velocities of gradient descent, or Adam's means of gradients.
+    /// Velocities of gradient descent.
     pub(crate) momentum: Flat,
-    /// Adam's means of squared gradients; `None` for others.
-    pub(crate) squares: Option<Flat>,
 }
 
 /// The constants of one step.
@@ -24,24 +19,20 @@ pub(crate) struct StepSize {
     pub(crate) kind: Method,
     pub(crate) rate: f32,
     pub(crate) momentum: f32,
-    pub(crate) second_momentum: f32,
     pub(crate) l2: f32,
-    /// Steps taken before with the same optimiser.
-    pub(crate) step: u64,
 }
 
 impl StepSize {
-    pub(crate) fn new(train: &Train, rate: f32, step: u64) -> StepSize {
-        let Train { optimizer, momentum, second_momentum, l2, .. } = *train;
-        StepSize { kind: optimizer, rate, momentum, second_momentum, l2, step }
+    pub(crate) fn new(train: &Train, rate: f32) -> StepSize {
+        let Train { optimizer, momentum, l2, .. } = *train;
+        StepSize { kind: optimizer, rate, momentum, l2 }
     }
 }
 
 impl Optimizer {
     /// At rest.
-    pub(crate) fn new(tower: &Tower, kind: Method) -> Result<Optimizer, NetError> {
-        let zeros = || tower.trained().zeros(tower.arrangement());
-        Ok(Optimizer { momentum: zeros()?, squares: has_squares(kind).then(zeros).transpose()? })
+    pub(crate) fn new(tower: &Tower) -> Result<Optimizer, NetError> {
+        Ok(Optimizer { momentum: tower.trained().zeros(tower.arrangement())? })
     }
 
     /// Changes the trained tensors by their gradients, which are arranged.
@@ -49,19 +40,9 @@ impl Optimizer {
         let _no_gradients = tch::no_grad_guard();
         let numbers = tower.trained().numbers.shallow_clone();
         let weights = tower.arrangement().weights_of(&numbers)?;
-        match (size.kind, &self.squares) {
-            (Method::Adamw, Some(squares)) => adam(numbers, weights, gradients, [&self.momentum, squares], size),
-            _ => {
-                let pulled = tower.arrangement().weights_of(gradients)?;
-                descend(numbers, &weights, [gradients, &pulled], &self.momentum, size)
-            }
-        }
+        let pulled = tower.arrangement().weights_of(gradients)?;
+        descend(numbers, &weights, [gradients, &pulled], &self.momentum, size)
     }
-}
-
-/// Whether an optimiser keeps squared gradients.
-pub(crate) fn has_squares(kind: Method) -> bool {
-    kind == Method::Adamw
 }
 
 /// g' = g + λ·w, v ← μ·v + g', and w ← w − rate·v; or with Nesterov's momentum w ← w − rate·(g' + μ·v).
@@ -75,53 +56,22 @@ fn descend(
     velocity: &Flat,
     size: StepSize,
 ) -> Result<(), NetError> {
-    let StepSize { rate, momentum, l2, .. } = size;
-    let (rate, momentum) = (f64::from(rate), f64::from(momentum));
-    let _ = pulled.shallow_clone().f_add_(&(weights * f64::from(l2)))?;
+    let [rate, momentum, l2] = [size.rate, size.momentum, size.l2].map(f64::from);
+    let _ = pulled.shallow_clone().f_add_(&(weights * l2))?;
     let mut velocity = velocity.numbers.shallow_clone();
     let _ = velocity.f_mul_scalar_(momentum)?.f_add_(gradients)?;
     let direction = match size.kind {
         Method::Nesterov => gradients + &velocity * momentum,
-        _ => velocity,
+        Method::Sgd => velocity,
     };
     let _ = numbers.f_sub_(&direction.f_mul_scalar(rate)?)?;
     Ok(())
 }
 
-/// m ← β₁·m + (1 − β₁)·g, s ← β₂·s + (1 − β₂)·g², and w ← w − rate·(m̂/(√ŝ + ε) + λ·w), where m̂ = m/(1 − β₁ᵗ) and
-/// ŝ = s/(1 − β₂ᵗ) at step t, counted from 1 (Loshchilov and Hutter 2019, algorithm 2).
-fn adam(
-    mut numbers: Tensor,
-    mut weights: Tensor,
-    gradients: &Tensor,
-    [mean, square]: [&Flat; 2],
-    size: StepSize,
-) -> Result<(), NetError> {
-    let [rate, first, second, l2] = [size.rate, size.momentum, size.second_momentum, size.l2].map(f64::from);
-    let time = (size.step + 1) as f64;
-    let [mut mean, mut square] = [mean, square].map(|flat| flat.numbers.shallow_clone());
-    let _ = mean.f_mul_scalar_(first)?.f_add_(&(gradients * (1.0 - first)))?;
-    let _ = square.f_mul_scalar_(second)?.f_add_(&(gradients.f_square()? * (1.0 - second)))?;
-    let root = (&square / (1.0 - second.powf(time))).f_sqrt()? + EPSILON;
-    let step = (&mean / (1.0 - first.powf(time))).f_div(&root)? * rate;
-    let _ = weights.f_mul_scalar_(1.0 - rate * l2)?;
-    let _ = numbers.f_sub_(&step)?;
-    Ok(())
-}
-
 /// The way of the tensor in that place in a step like the last one, without its decay, and with Nesterov's momentum
 /// without the gradient that is added to it.
-pub(crate) fn update(optimizer: &Optimizer, place: usize, size: StepSize) -> Result<Tensor, NetError> {
-    let (mean, rate) = (&optimizer.momentum[place], f64::from(size.rate));
-    match (size.kind, &optimizer.squares) {
-        (Method::Adamw, Some(squares)) => {
-            let [first, second] = [size.momentum, size.second_momentum].map(f64::from);
-            let time = size.step.max(1) as f64;
-            let root = (&squares[place] / (1.0 - second.powf(time))).f_sqrt()? + EPSILON;
-            Ok((mean / (1.0 - first.powf(time))).f_div(&root)? * rate)
-        }
-        _ => Ok(mean * rate),
-    }
+pub(crate) fn update(optimizer: &Optimizer, place: usize, size: StepSize) -> Tensor {
+    &optimizer.momentum[place] * f64::from(size.rate)
 }
 
 /// λ‖w‖²/2 over the weights of convolutions and dense layers: one number, on the device.
@@ -170,12 +120,11 @@ mod tests {
         let start = Weights::synthetic(shape(), 1);
         let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
         let tower = Tower::new(&start, options, Format::Points).unwrap();
-        let mut optimizer = Optimizer::new(&tower, kind).unwrap();
-        for (step, &gradient) in gradients.iter().enumerate() {
+        let mut optimizer = Optimizer::new(&tower).unwrap();
+        for &gradient in gradients {
             let gradients: Vec<Tensor> = tower.trainable().map(|(_, tensor)| tensor.full_like(gradient)).collect();
             let gradients = tower.arrangement().gather(&gradients).unwrap();
-            let step = step as u64;
-            let size = StepSize { kind, rate: 0.1, momentum: 0.5, second_momentum: 0.75, l2: 0.2, step };
+            let size = StepSize { kind, rate: 0.1, momentum: 0.5, l2: 0.2 };
             optimizer.step(&tower, &gradients, size).unwrap();
         }
         let end = tower.weights().unwrap();
@@ -205,17 +154,6 @@ mod tests {
             let after = w - 0.1 * (g + 0.5 * g);
             let h = -2.0 + decay * after;
             after - 0.1 * (h + 0.5 * (0.5 * g + h))
-        });
-    }
-
-    #[test]
-    fn adam_divides_by_the_size_of_gradients_and_weights_decay() {
-        compare(Method::Adamw, &[3.0, -1.0], |w, decay| {
-            // At the first step the moments, corrected, are g and g², so that the step has the length of the rate.
-            let after = w * (1.0 - 0.1 * decay) - 0.1;
-            let (mean, square) = (0.5 * 1.5 - 0.5, 0.75 * 0.25 * 9.0 + 0.25);
-            let (mean, square): (f64, f64) = (mean / (1.0 - 0.25), square / (1.0 - 0.5625));
-            after * (1.0 - 0.1 * decay) - 0.1 * mean / square.sqrt()
         });
     }
 

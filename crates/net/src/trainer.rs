@@ -24,8 +24,7 @@ use crate::{Calibration, Measured, NetError, Preparation, PreparedBatch, Shape, 
 /// A network in training.
 ///
 /// A step is a function of the weights, what the optimiser keeps, the examples, the seed and the number of the step.
-/// The optimiser keeps the momentum and its steps since it was at rest; with AdamW also the squares. The generator that
-/// draws the symmetries starts anew at each step from the seed and the number. So nothing else is to be kept for going
+/// The optimiser keeps the momentum. The generator that draws the symmetries starts anew at each step from the seed and the number. So nothing else is to be kept for going
 /// on, but for the mean of the weights. On one kind of CPU the result has the same bits every time; on a GPU it is the
 /// same within the rounding of its numbers.
 pub struct Trainer {
@@ -35,8 +34,6 @@ pub struct Trainer {
     pub(crate) ema: Option<Ema>,
     /// The mean with statistics of its own, after [`Trainer::recalibrate_batch_norm`] and until the next step.
     pub(crate) averaged: Option<Tower>,
-    /// Steps since the optimiser was at rest.
-    pub(crate) steps_since_reset: u64,
     /// How long the gradient of the last step was.
     pub(crate) gradient_norm: f32,
     pub(crate) train_config: TrainConfig,
@@ -67,7 +64,7 @@ impl Trainer {
         train_device: TrainDevice,
     ) -> Result<Trainer, NetError> {
         let tower = tower(weights, train_device)?;
-        let optimizer = Optimizer::new(&tower, train_config.train.optimizer)?;
+        let optimizer = Optimizer::new(&tower)?;
         let averages = train_config.train.ema_decay > 0.0;
         let ema = averages.then(|| unpanicked_on(tower.device(), || Ema::new(&tower))).transpose()?;
         Ok(Trainer {
@@ -76,7 +73,6 @@ impl Trainer {
             optimizer,
             ema,
             averaged: None,
-            steps_since_reset: 0,
             gradient_norm: 0.0,
             train_config,
             train_device,
@@ -160,7 +156,6 @@ impl Trainer {
             return Err(NetError::Diverged { step: self.step, loss: losses.total });
         }
         self.averaged = None;
-        self.steps_since_reset += 1;
         self.step += 1;
         self.examples_seen += examples.len() as u64;
         Ok(losses)
@@ -305,7 +300,7 @@ impl Trainer {
 
     /// The constants of the next step.
     pub(crate) fn step_size(&self) -> StepSize {
-        StepSize::new(&self.train_config.train, self.rate(), self.steps_since_reset)
+        StepSize::new(&self.train_config.train, self.rate())
     }
 
     /// The symmetries through which the next batch is seen.

@@ -266,7 +266,6 @@ fn elaborate(optimizer: Optimizer) -> TrainConfig {
     train_config.train.optimizer = optimizer;
     train_config.train.clip_norm = 0.5;
     train_config.train.ema_decay = 0.9;
-    train_config.train.warm_up = 3;
     train_config.train.ownership_weight = 0.5;
     train_config.train.score_weight = 0.1;
     train_config.train.opponent_policy_weight = 0.15;
@@ -287,7 +286,6 @@ fn restored_trainer_with_every_option_continues_bit_for_bit() {
     for (optimizer, shape) in [
         (Optimizer::Sgd, helped()),
         (Optimizer::Nesterov, helped()),
-        (Optimizer::Adamw, helped()),
         (Optimizer::Nesterov, all),
         (Optimizer::Nesterov, features),
     ] {
@@ -364,11 +362,6 @@ fn check_overfitting(optimizer: Optimizer, rate: f32, shape: Shape) {
 #[test]
 fn overfits_one_batch_with_nesterov() {
     check_overfitting(Optimizer::Nesterov, 0.05, helped());
-}
-
-#[test]
-fn overfits_one_batch_with_adamw() {
-    check_overfitting(Optimizer::Adamw, 0.02, helped());
 }
 
 #[test]
