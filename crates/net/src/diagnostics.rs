@@ -7,8 +7,8 @@ use record::Example;
 use tch::Tensor;
 
 use crate::micro_batch::{each, parts_in_play};
-use crate::optimizer::{StepSize, update};
-use crate::schedule::rate;
+use crate::optimizer::update;
+use crate::schedule::{StepSize, rate};
 use crate::shim::unpanicked_on;
 use crate::step::values;
 use crate::threads::single;
@@ -39,9 +39,10 @@ impl Trainer {
         let _no_gradients = tch::no_grad_guard();
         let train = &self.train_config.train;
         let size = StepSize::new(train, rate(train, self.step.saturating_sub(1)));
-        let of = |(place, (spec, tensor)): (usize, &(crate::layout::TensorSpec, Tensor))| {
+        let of = |(place, named): (usize, &(crate::layout::TensorSpec, Tensor))| {
+            let (spec, tensor) = named;
             let length = norm(tensor)?;
-            let moved = norm(&update(&self.optimizer, place, size))?;
+            let moved = norm(&update(&self.optimizer, place, named, size))?;
             Ok(TensorDiagnostics {
                 tensor: spec.name.clone(),
                 size: (length / (spec.count() as f64).sqrt()) as f32,

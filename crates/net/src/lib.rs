@@ -74,6 +74,8 @@ mod micro_batch;
 mod mode;
 #[cfg(feature = "torch")]
 mod modules;
+#[cfg(feature = "torch")]
+mod muon;
 mod network;
 #[cfg(feature = "torch")]
 mod norm;

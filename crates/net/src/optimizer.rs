@@ -1,32 +1,19 @@
 //! From gradients to steps.
 
-use config::{Optimizer as Method, Train};
+use config::Optimizer as Method;
 use tch::{Kind, Tensor};
 
 use crate::NetError;
 use crate::flat::Flat;
+use crate::layout::TensorSpec;
+use crate::muon;
+use crate::schedule::StepSize;
 use crate::tower::Tower;
 
 /// What an optimiser remembers of every trained tensor.
 pub(crate) struct Optimizer {
     /// Velocities of gradient descent.
     pub(crate) momentum: Flat,
-}
-
-/// The constants of one step.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StepSize {
-    pub(crate) kind: Method,
-    pub(crate) rate: f32,
-    pub(crate) momentum: f32,
-    pub(crate) l2: f32,
-}
-
-impl StepSize {
-    pub(crate) fn new(train: &Train, rate: f32) -> StepSize {
-        let Train { optimizer, momentum, l2, .. } = *train;
-        StepSize { kind: optimizer, rate, momentum, l2 }
-    }
 }
 
 impl Optimizer {
@@ -38,40 +25,41 @@ impl Optimizer {
     /// Changes the trained tensors by their gradients, which are arranged.
     pub(crate) fn step(&mut self, tower: &Tower, gradients: &Tensor, size: StepSize) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
-        let numbers = tower.trained().numbers.shallow_clone();
-        let weights = tower.arrangement().weights_of(&numbers)?;
-        let pulled = tower.arrangement().weights_of(gradients)?;
-        descend(numbers, &weights, [gradients, &pulled], &self.momentum, size)
+        match size.kind {
+            Method::Sgd | Method::Nesterov => descend(tower, gradients, &self.momentum, size),
+            Method::Muon => muon::step(tower, gradients, &self.momentum, size),
+        }
     }
 }
 
 /// g' = g + λ·w, v ← μ·v + g', and w ← w − rate·v; or with Nesterov's momentum w ← w − rate·(g' + μ·v).
 ///
 /// λ is 0 except for weights of convolutions and dense layers: decay of biases and batch norms would limit the outputs.
-/// `pulled` is the part of the gradients that is theirs.
-fn descend(
-    mut numbers: Tensor,
-    weights: &Tensor,
-    [gradients, pulled]: [&Tensor; 2],
-    velocity: &Flat,
-    size: StepSize,
-) -> Result<(), NetError> {
+fn descend(tower: &Tower, gradients: &Tensor, velocity: &Flat, size: StepSize) -> Result<(), NetError> {
     let [rate, momentum, l2] = [size.rate, size.momentum, size.l2].map(f64::from);
-    let _ = pulled.shallow_clone().f_add_(&(weights * l2))?;
+    let mut numbers = tower.trained().numbers.shallow_clone();
+    let weights = tower.arrangement().weights_of(&numbers)?;
+    let _ = tower.arrangement().weights_of(gradients)?.f_add_(&(weights * l2))?;
     let mut velocity = velocity.numbers.shallow_clone();
     let _ = velocity.f_mul_scalar_(momentum)?.f_add_(gradients)?;
-    let direction = match size.kind {
-        Method::Nesterov => gradients + &velocity * momentum,
-        Method::Sgd => velocity,
-    };
+    let direction = if size.kind == Method::Sgd { velocity } else { gradients + &velocity * momentum };
     let _ = numbers.f_sub_(&direction.f_mul_scalar(rate)?)?;
     Ok(())
 }
 
-/// The way of the tensor in that place in a step like the last one, without its decay, and with Nesterov's momentum
-/// without the gradient that is added to it.
-pub(crate) fn update(optimizer: &Optimizer, place: usize, size: StepSize) -> Tensor {
-    &optimizer.momentum[place] * f64::from(size.rate)
+/// How a step like the last one changes the tensor in that place, without its decay, and with Nesterov's momentum without
+/// the gradient that is added to it. Of a kernel that Muon trains only the length is known.
+pub(crate) fn update(
+    optimizer: &Optimizer,
+    place: usize,
+    (spec, tensor): &(TensorSpec, Tensor),
+    size: StepSize,
+) -> Tensor {
+    let rate = f64::from(size.rate);
+    match size.kind {
+        Method::Muon if muon::is_kernel(spec) => tensor * (muon::SHARE * rate),
+        _ => &optimizer.momentum[place] * rate,
+    }
 }
 
 /// λ‖w‖²/2 over the weights of convolutions and dense layers: one number, on the device.

@@ -1,6 +1,22 @@
-//! The learning rate from step to step.
+//! What a step is made with: the learning rate, and what does not change.
 
-use config::Train;
+use config::{Optimizer, Train};
+
+/// The constants of one step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepSize {
+    pub(crate) kind: Optimizer,
+    pub(crate) rate: f32,
+    pub(crate) momentum: f32,
+    pub(crate) l2: f32,
+}
+
+impl StepSize {
+    pub(crate) fn new(train: &Train, rate: f32) -> StepSize {
+        let Train { optimizer, momentum, l2, .. } = *train;
+        StepSize { kind: optimizer, rate, momentum, l2 }
+    }
+}
 
 /// The learning rate in force at a step, counted from 0.
 pub fn rate(train: &Train, step: u64) -> f32 {

@@ -105,6 +105,8 @@ fn pytorch_trains_to_the_same_weights() {
     for (optimizer, rate, shape, slack) in [
         (Optimizer::Sgd, 0.02, shape(), 1),
         (Optimizer::Nesterov, 0.02, shape(), 1),
+        (Optimizer::Muon, 0.1, shape(), 3),
+        (Optimizer::Muon, 0.005, all, 10),
         (Optimizer::Nesterov, 0.0005, all, 10),
         (Optimizer::Sgd, 0.00002, features, 10),
     ] {

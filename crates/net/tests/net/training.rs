@@ -286,6 +286,7 @@ fn restored_trainer_with_every_option_continues_bit_for_bit() {
     for (optimizer, shape) in [
         (Optimizer::Sgd, helped()),
         (Optimizer::Nesterov, helped()),
+        (Optimizer::Muon, helped()),
         (Optimizer::Nesterov, all),
         (Optimizer::Nesterov, features),
     ] {
@@ -362,6 +363,11 @@ fn check_overfitting(optimizer: Optimizer, rate: f32, shape: Shape) {
 #[test]
 fn overfits_one_batch_with_nesterov() {
     check_overfitting(Optimizer::Nesterov, 0.05, helped());
+}
+
+#[test]
+fn overfits_one_batch_with_muon() {
+    check_overfitting(Optimizer::Muon, 0.05, helped());
 }
 
 #[test]
