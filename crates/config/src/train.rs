@@ -20,8 +20,8 @@ pub struct Train {
     pub steps: usize,
     /// Optimiser.
     ///
-    /// "muon" trains more in a step, mostly policies: at equal time a run was 250 Elo stronger, with half of the games
-    /// for a model (`experiments/0126-a-run-with-muon`). "nesterov" is the default, "sgd" is Minigo's.
+    /// "muon" trains more in a step: at equal time a run was 250 Elo stronger, with half of the games for a model
+    /// (`experiments/0126-a-run-with-muon`). "nesterov" is the default, "sgd" is Minigo's.
     pub optimizer: Optimizer,
     /// Momentum.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]

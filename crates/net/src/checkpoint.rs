@@ -1,9 +1,9 @@
 //! The state of a trainer, which resumes from it as if it had never stopped.
 //!
 //! A safetensors file like that of [`Weights`]: the weights under their own names; under `momentum.` and its name the
-//! momentum of every trained tensor. `ema.` has the exponential moving average of the weights where there is one, and `averaged.` the network with averaged weights, which is published.
-//! The metadata has the shape, the steps, the samples and the digest of the configuration. The generator has no state
-//! in the file: see [`Trainer`].
+//! momentum of every trained tensor. `ema.` has the exponential moving average of the weights where there is one, and
+//! `averaged.` the network with averaged weights, which is published. The metadata has the shape, the steps, the
+//! samples and the digest of the configuration. The generator has no state in the file: see [`Trainer`].
 
 use std::collections::BTreeMap;
 

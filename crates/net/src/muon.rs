@@ -1,9 +1,9 @@
 //! Muon: steps of kernels that are equally long in every direction (Jordan and others 2024).
 //!
-//! The momentum of a kernel, as a matrix of a row for each output channel, has a few large singular values: a step along
-//! it changes what these stand for, and little else. Muon takes a step whose singular values are nearly equal instead.
-//! Every kernel of 3x3 is followed by a batch norm, so that its length has no effect on the outputs. Therefore steps are
-//! relative to it, and it stays.
+//! The momentum of a kernel, as a matrix of a row for each output channel, has a few large singular values: a step
+//! along it changes what these stand for, and little else. Muon takes a step whose singular values are nearly equal
+//! instead. Every kernel of 3x3 is followed by a batch norm, so that its length has no effect on the outputs. Therefore
+//! steps are relative to it, and it stays.
 
 use tch::Tensor;
 
@@ -13,8 +13,8 @@ use crate::layout::{Role, TensorSpec};
 use crate::schedule::StepSize;
 use crate::tower::Tower;
 
-/// Iterations, and coefficients of each, which take singular values from 0.005 to 1 to between 0.7 and 1.2: those of the
-/// source. Those of Newton and Schulz converge to 1 and need more iterations.
+/// Iterations, and coefficients of each, which take singular values from 0.005 to 1 to between 0.7 and 1.2: those of
+/// the source. Those of Newton and Schulz converge to 1 and need more iterations.
 const ITERATIONS: usize = 5;
 const COEFFICIENTS: [f64; 3] = [3.4445, -4.775, 2.0315];
 

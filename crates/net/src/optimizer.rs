@@ -47,8 +47,8 @@ fn descend(tower: &Tower, gradients: &Tensor, velocity: &Flat, size: StepSize) -
     Ok(())
 }
 
-/// How a step like the last one changes the tensor in that place, without its decay, and with Nesterov's momentum without
-/// the gradient that is added to it. Of a kernel that Muon trains only the length is known.
+/// How a step like the last one changes the tensor in that place, without its decay, and with Nesterov's momentum
+/// without the gradient that is added to it. Of a kernel that Muon trains only the length is known.
 pub(crate) fn update(
     optimizer: &Optimizer,
     place: usize,

@@ -24,9 +24,9 @@ use crate::{Calibration, Measured, NetError, Preparation, PreparedBatch, Shape, 
 /// A network in training.
 ///
 /// A step is a function of the weights, what the optimiser keeps, the examples, the seed and the number of the step.
-/// The optimiser keeps the momentum. The generator that draws the symmetries starts anew at each step from the seed and the number. So nothing else is to be kept for going
-/// on, but for the mean of the weights. On one kind of CPU the result has the same bits every time; on a GPU it is the
-/// same within the rounding of its numbers.
+/// The optimiser keeps the momentum. The generator that draws the symmetries starts anew at each step from the seed and
+/// the number. So nothing else is to be kept for going on, but for the mean of the weights. On one kind of CPU the result
+/// has the same bits every time; on a GPU it is the same within the rounding of its numbers.
 pub struct Trainer {
     pub(crate) tower: Towers,
     pub(crate) optimizer: Optimizer,
